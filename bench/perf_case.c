@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * See perf_case.h. */
+#include "symm_config.h"
+
+#include "perf_case.h"
+
+const char *perf_op_name(perf_op_t op)
+{
+    switch (op) {
+    case PERF_ALLREDUCE:
+        return "allreduce";
+    case PERF_ALLGATHER:
+        return "allgather";
+    case PERF_PUT:
+        return "put";
+    case PERF_GET:
+        return "get";
+    case PERF_OP_COUNT:
+        break;
+    }
+    return "?";
+}
+
+static bool is_rma(const perf_case_t *c)
+{
+    return 0 != (PERF_BIT(c->op) & PERF_RMA);
+}
+
+const char *perf_case_manner(const perf_case_t *c)
+{
+    if (is_rma(c)) {
+        return c->everyone ? "each to the next" : "rank 0 to 1";
+    }
+    return c->in_place ? "in place" : "out of place";
+}
+
+bool perf_case_acts(const perf_case_t *c, int rank)
+{
+    return !is_rma(c) || c->everyone || 0 == rank;
+}
+
+int perf_case_target(int rank, int size)
+{
+    return (rank + 1) % size;
+}
+
+size_t perf_case_output_bytes(const perf_case_t *c, int size)
+{
+    return PERF_ALLGATHER == c->op ? c->bytes * (size_t) size : c->bytes;
+}
+
+double perf_case_algorithm_gbs(const perf_case_t *c, int size, double seconds)
+{
+    return (double) perf_case_output_bytes(c, size) / seconds * 1e-9;
+}
+
+double perf_case_bus_gbs(const perf_case_t *c, int size, double seconds)
+{
+    double algorithm = perf_case_algorithm_gbs(c, size, seconds);
+    switch (c->op) {
+    case PERF_ALLREDUCE:
+        return algorithm * 2 * (size - 1) / size;
+    case PERF_ALLGATHER:
+        return algorithm * (size - 1) / size;
+    default:
+        return algorithm;
+    }
+}
+
+static size_t area(size_t bytes)
+{
+    size_t needed = bytes + PERF_GUARD_BYTES;
+    return (needed + PERF_BYTES_ALIGNMENT - 1) / PERF_BYTES_ALIGNMENT * PERF_BYTES_ALIGNMENT;
+}
+
+perf_layout_t perf_case_layout(unsigned ops, size_t max_bytes, int size)
+{
+    size_t parts = 0 != (ops & PERF_BIT(PERF_ALLGATHER)) ? (size_t) size : 1;
+    return (perf_layout_t){.send_bytes = area(max_bytes), .recv_bytes = area(parts * max_bytes)};
+}

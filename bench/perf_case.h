@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * What is measured: an operation at one size. Pure facts about it, no communication. */
+#ifndef PERF_CASE_H
+#define PERF_CASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum perf_op { PERF_ALLREDUCE, PERF_ALLGATHER, PERF_PUT, PERF_GET, PERF_OP_COUNT } perf_op_t;
+
+/* Sets of operations are masks of these bits. */
+#define PERF_BIT(op)         (1u << (op))
+#define PERF_COLLECTIVES     (PERF_BIT(PERF_ALLREDUCE) | PERF_BIT(PERF_ALLGATHER))
+#define PERF_RMA             (PERF_BIT(PERF_PUT) | PERF_BIT(PERF_GET))
+#define PERF_GUARD_BYTES     64   /* behind an output, must stay as they are */
+#define PERF_BYTES_ALIGNMENT 4096 /* of the two areas of a contestant's memory */
+
+typedef struct perf_case {
+    perf_op_t op;
+    bool in_place; /* collectives */
+    bool everyone; /* put and get: all ranks at once and not only rank 0 */
+    size_t bytes;  /* all-reduce: of the buffer; all-gather: of each rank's part; else: moved.
+                    * A multiple of 4 */
+} perf_case_t;
+
+/* "allreduce" ...; "?" when out of range. */
+const char *perf_op_name(perf_op_t op);
+
+/* "out of place", "in place", or for put and get "rank 0 to 1" and "each to the next". */
+const char *perf_case_manner(const perf_case_t *c);
+
+/* Whether rank makes calls; in put and get by one rank the others wait. */
+bool perf_case_acts(const perf_case_t *c, int rank);
+
+/* The rank that rank's puts and gets go to. */
+int perf_case_target(int rank, int size);
+
+/* Bytes of an output, the guard not counted. */
+size_t perf_case_output_bytes(const perf_case_t *c, int size);
+
+/* GB/s at a time per call: algorithmic (output bytes over time) and bus, as nccl-tests define them. */
+double perf_case_algorithm_gbs(const perf_case_t *c, int size, double seconds);
+double perf_case_bus_gbs(const perf_case_t *c, int size, double seconds);
+
+/* What a contestant's memory must hold for all cases up to max_bytes: one input area and, behind it,
+ * one output area, each with room for the guard. */
+typedef struct perf_layout {
+    size_t send_bytes;
+    size_t recv_bytes;
+} perf_layout_t;
+
+perf_layout_t perf_case_layout(unsigned ops, size_t max_bytes, int size);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * What the machine does for a put or get of ours at best: one copy between the same addresses, by
+ * cuMemcpyAsync and cuStreamSynchronize on a GPU, by memcpy on the host. */
+#include "symm_config.h"
+
+#include "perf_cuda.h"
+#include "perf_series.h"
+
+#include <string.h>
+
+/* Where the target's window lies in this process. */
+static char *target_memory(const perf_series_t *self)
+{
+    MPI_Aint size;
+    int disp_unit;
+    char *base = NULL;
+    MPI_Win_shared_query(self->window, self->target, &size, &disp_unit, &base);
+    return base;
+}
+
+static void copy(const perf_series_t *self, void *dst, const void *src, size_t len)
+{
+    if (self->device) {
+        perf_cuda_copy(dst, src, len);
+    } else {
+        memcpy(dst, src, len);
+    }
+}
+
+static void memcpy_call(perf_series_t *self, const perf_case_t *c)
+{
+    char *remote = self->memory;
+    if (PERF_PUT == c->op) {
+        copy(self, remote + self->at_recv, self->origin_out, c->bytes);
+    } else {
+        copy(self, self->origin_in, remote, c->bytes);
+    }
+}
+
+static void memcpy_close(perf_series_t *self)
+{
+    (void) self; /* the memory is ours' */
+}
+
+bool perf_memcpy_open(perf_series_t *self, const perf_series_t *ours, char *reason)
+{
+    unsigned ops = ours->ops & PERF_RMA;
+    if (0 == ops) {
+        return perf_refuse(reason, "it is for put and get");
+    }
+    *self = *ours;
+    self->name = "memcpy";
+    self->ops = ops;
+    self->call = memcpy_call;
+    self->close = memcpy_close;
+    self->memory = target_memory(ours);
+    (void) perf_refuse(self->note, "%s between the same addresses",
+                       self->device ? "cuMemcpyAsync and cuStreamSynchronize" : "memcpy");
+    (void) perf_refuse(reason, "the window shows no address of its peer");
+    return perf_agree(NULL != self->memory, reason);
+}

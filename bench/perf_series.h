@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * A contestant: ours, or one that it is compared with. Each has its own memory and makes the same
+ * blocking call; everything else is common. */
+#ifndef PERF_SERIES_H
+#define PERF_SERIES_H
+
+#include "perf_case.h"
+#include "perf_world.h"
+
+/* Ours and all peers. */
+#define PERF_SERIES_MAX 8
+
+typedef struct perf_series perf_series_t;
+
+struct perf_series {
+    const char *name;         /* column title */
+    char note[PERF_TEXT_MAX]; /* what it is, for the header */
+    unsigned ops;             /* what it serves */
+    bool device;              /* all the memory below is GPU memory, otherwise host memory */
+    char *send;               /* collectives: input, and output that is input too when in place */
+    char *recv;
+    char *window_send; /* get: what the target shows; put: where the origin's data arrive */
+    char *window_recv;
+    char *origin_out; /* put: what is written; get: where the data arrive */
+    char *origin_in;
+
+    /* One blocking call. A failure ends the job. */
+    void (*call)(perf_series_t *self, const perf_case_t *c);
+
+    /* Frees what open got. Collective. */
+    void (*close)(perf_series_t *self);
+
+    MPI_Comm comm;    /* MPI contestants */
+    MPI_Win window;   /* of window_send and window_recv, MPI_WIN_NULL when served otherwise */
+    MPI_Aint at_recv; /* from window_send to window_recv */
+    int target;       /* of this rank's puts and gets */
+    void *memory;     /* what close frees */
+    void *memory2;
+};
+
+/* Each fills *self or writes why it cannot into reason [PERF_TEXT_MAX] and returns false, alike on all
+ * ranks. Collective. */
+
+/* ---- perf_symm.c: ours. kind is the info key's value. ---- */
+bool perf_symm_open(perf_series_t *self, const char *kind, unsigned ops, size_t max_bytes,
+                    char *reason);
+
+/* What MPI programs call; self->comm and self->window make the difference. */
+void perf_mpi_call(perf_series_t *self, const perf_case_t *c);
+
+/* ---- perf_default.c: the same calls without symmetric windows, on ordinary host memory ---- */
+bool perf_default_open(perf_series_t *self, unsigned ops, size_t max_bytes, char *reason);
+
+/* ---- perf_memcpy.c: puts and gets of `ours` as plain copies between the same addresses ---- */
+bool perf_memcpy_open(perf_series_t *self, const perf_series_t *ours, char *reason);
+
+/* ---- perf_nccl.c: NCCL on buffers of its own, plain or registered as symmetric windows ---- */
+bool perf_nccl_open(perf_series_t *self, bool symmetric, unsigned ops, size_t max_bytes,
+                    char *reason);
+
+/* "NCCL 2.28.9", NULL when it was not opened. */
+const char *perf_nccl_version(void);
+
+#endif

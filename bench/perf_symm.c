@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Our contestant: one symmetric window, used by collectives and by puts and gets. */
+#include "symm_config.h"
+
+#include "perf_series.h"
+
+#include "mpi_symm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void perf_mpi_call(perf_series_t *self, const perf_case_t *c)
+{
+    int bytes = (int) c->bytes;
+    const void *input = c->in_place ? MPI_IN_PLACE : self->send;
+    switch (c->op) {
+    case PERF_ALLREDUCE:
+        MPI_Allreduce(input, self->recv, bytes / (int) sizeof(float), MPI_FLOAT, MPI_SUM,
+                      self->comm);
+        break;
+    case PERF_ALLGATHER:
+        MPI_Allgather(input, bytes, MPI_BYTE, self->recv, bytes, MPI_BYTE, self->comm);
+        break;
+    case PERF_PUT:
+        MPI_Put(self->origin_out, bytes, MPI_BYTE, self->target, self->at_recv, bytes, MPI_BYTE,
+                self->window);
+        MPI_Win_flush(self->target, self->window);
+        break;
+    case PERF_GET:
+        MPI_Get(self->origin_in, bytes, MPI_BYTE, self->target, 0, bytes, MPI_BYTE, self->window);
+        MPI_Win_flush(self->target, self->window);
+        break;
+    case PERF_OP_COUNT:
+        break;
+    }
+}
+
+static int allocate_window(MPI_Comm comm, const char *kind, size_t bytes, char **base_p,
+                           MPI_Win *window_p)
+{
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, SYMM_INFO_MEMORY_KIND, kind);
+    MPI_Info_set(info, SYMM_INFO_REQUIRED, "true");
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    int rc = MPI_Win_allocate((MPI_Aint) bytes, 1, info, comm, base_p, window_p);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+    MPI_Info_free(&info);
+    return rc;
+}
+
+/* Whether the window is ours. Without the plug-ins MPI ignores the info keys. */
+static bool is_symmetric(MPI_Win window, const char *kind, char *reason)
+{
+    symm_window_info_t info;
+    if (MPI_SUCCESS != symm_window_query(window, &info)) {
+        return perf_refuse(reason, "the window is an ordinary one: osc/symm was not chosen; use "
+                                   "--mca osc symm, and let OMPI_MCA_mca_base_component_path name "
+                                   "its folder");
+    }
+    return 0 == strcmp(kind, symm_kind_name(info.kind)) ||
+           perf_refuse(reason, "the window's memory is %s and not %s", symm_kind_name(info.kind),
+                       kind);
+}
+
+/* GPU: between the windows of the two ranks. Host: between a window and ordinary memory, which the
+ * other components can do as well. */
+static bool set_origin(perf_series_t *self, unsigned ops, size_t max_bytes, char *reason)
+{
+    if (self->device) {
+        self->origin_out = self->send;
+        self->origin_in = self->recv;
+        return true;
+    }
+    if (0 != (ops & PERF_RMA)) {
+        self->memory = malloc(max_bytes + PERF_GUARD_BYTES);
+        self->origin_out = self->memory;
+        self->origin_in = self->memory;
+    }
+    return 0 == (ops & PERF_RMA) || NULL != self->memory ||
+           perf_refuse(reason, "no memory for %zu bytes of origin", max_bytes);
+}
+
+static void symm_close(perf_series_t *self)
+{
+    MPI_Win_unlock_all(self->window);
+    MPI_Win_free(&self->window);
+    MPI_Comm_free(&self->comm);
+    free(self->memory);
+}
+
+static bool open_window(perf_series_t *self, const char *kind, unsigned ops, size_t max_bytes,
+                        char *reason)
+{
+    perf_layout_t layout = perf_case_layout(ops, max_bytes, perf_world.size);
+    char *base;
+    int rc = allocate_window(self->comm, kind, layout.send_bytes + layout.recv_bytes, &base,
+                             &self->window);
+    if (MPI_SUCCESS != rc) {
+        char text[MPI_MAX_ERROR_STRING];
+        int len;
+        MPI_Error_string(rc, text, &len);
+        return perf_refuse(reason, "no window of %s memory: %s", kind, text);
+    }
+    self->send = base;
+    self->recv = base + layout.send_bytes;
+    self->window_send = self->send;
+    self->window_recv = self->recv;
+    self->at_recv = (MPI_Aint) layout.send_bytes;
+    bool usable = perf_agree(is_symmetric(self->window, kind, reason), reason) &&
+                  perf_agree(set_origin(self, ops, max_bytes, reason), reason);
+    if (!usable) {
+        MPI_Win_free(&self->window);
+        free(self->memory);
+    }
+    return usable;
+}
+
+bool perf_symm_open(perf_series_t *self, const char *kind, unsigned ops, size_t max_bytes,
+                    char *reason)
+{
+    *self = (perf_series_t){
+        .name = "symm",
+        .ops = ops,
+        .device = 0 != strcmp(kind, "system"),
+        .call = perf_mpi_call,
+        .close = symm_close,
+        .target = perf_case_target(perf_world.rank, perf_world.size),
+    };
+    MPI_Comm_dup(perf_world.comm, &self->comm);
+    if (!open_window(self, kind, ops, max_bytes, reason)) {
+        MPI_Comm_free(&self->comm);
+        return false;
+    }
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, self->window);
+    (void) perf_refuse(self->note, "symmetric window of %s memory; put and get: origin in %s", kind,
+                       self->device ? "this rank's window" : "ordinary memory");
+    return true;
+}

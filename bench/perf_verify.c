@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * See perf_verify.h. Data are 32-bit words that depend on the round, the rank and the position, so
+ * that a word in a wrong place or of an earlier round is a wrong word. For all-reduce they are small
+ * whole numbers as floats, whose sum is exact in any order. */
+#include "symm_config.h"
+
+#include "perf_verify.h"
+
+#include "perf_cuda.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define POISON      0xc5c5c5c5u
+#define CHUNK_WORDS ((size_t) 1 << 16)
+
+/* What a stretch of memory holds. */
+typedef enum content {
+    CONTENT_POISON,
+    CONTENT_OF_RANK,   /* the input of one rank */
+    CONTENT_SUM,       /* of all ranks' inputs */
+    CONTENT_ALL_RANKS, /* the inputs one after the other */
+} content_t;
+
+typedef struct expected {
+    content_t content;
+    bool floats;
+    uint32_t seed; /* of the round */
+    int rank;      /* CONTENT_OF_RANK */
+    size_t words;  /* of one rank's input */
+} expected_t;
+
+static uint32_t scatter(uint32_t x)
+{
+    x ^= x >> 16;
+    x *= 0x7feb352du;
+    x ^= x >> 15;
+    x *= 0x846ca68bu;
+    return x ^ x >> 16;
+}
+
+static uint32_t word_of(const expected_t *e, int rank, size_t i)
+{
+    return scatter((uint32_t) i + scatter(e->seed + (uint32_t) rank * 0x9e3779b9u));
+}
+
+/* -512 to 511 */
+static int32_t number_of(const expected_t *e, int rank, size_t i)
+{
+    return (int32_t) (word_of(e, rank, i) & 1023) - 512;
+}
+
+static uint32_t float_bits(int32_t number)
+{
+    float value = (float) number;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+static uint32_t expected_word(const expected_t *e, size_t i)
+{
+    int32_t sum = 0;
+    switch (e->content) {
+    case CONTENT_POISON:
+        return POISON;
+    case CONTENT_OF_RANK:
+        return e->floats ? float_bits(number_of(e, e->rank, i)) : word_of(e, e->rank, i);
+    case CONTENT_ALL_RANKS:
+        return word_of(e, (int) (i / e->words), i % e->words);
+    case CONTENT_SUM:
+        for (int r = 0; r < perf_world.size; ++r) {
+            sum += number_of(e, r, i);
+        }
+        break;
+    }
+    return float_bits(sum);
+}
+
+static void copy(bool device, void *dst, const void *src, size_t len)
+{
+    if (device) {
+        perf_cuda_copy(dst, src, len);
+    } else {
+        memcpy(dst, src, len);
+    }
+}
+
+static uint32_t made[CHUNK_WORDS], found[CHUNK_WORDS];
+
+static size_t make_chunk(const expected_t *e, size_t first, size_t words)
+{
+    size_t count = words - first < CHUNK_WORDS ? words - first : CHUNK_WORDS;
+    for (size_t i = 0; i < count; ++i) {
+        made[i] = expected_word(e, first + i);
+    }
+    return count;
+}
+
+static void write_words(bool device, char *memory, size_t words, const expected_t *e)
+{
+    for (size_t first = 0; first < words;) {
+        size_t count = make_chunk(e, first, words);
+        copy(device, memory + first * sizeof(made[0]), made, count * sizeof(made[0]));
+        first += count;
+    }
+}
+
+static void report(const perf_series_t *series, const perf_case_t *c, const char *what, size_t at,
+                   uint32_t expected, uint32_t is)
+{
+    fprintf(stderr,
+            "symm_perf: rank %d: %s %s, %zu bytes, by %s: word %zu of %s is 0x%08" PRIx32
+            ", expected 0x%08" PRIx32 "\n",
+            perf_world.rank, perf_op_name(c->op), perf_case_manner(c), c->bytes, series->name, at,
+            what, is, expected);
+}
+
+/* The number of wrong words; tells of the first. */
+static unsigned long long check_words(const perf_series_t *series, const perf_case_t *c,
+                                      const char *what, const char *memory, size_t words,
+                                      const expected_t *e)
+{
+    unsigned long long wrong = 0;
+    for (size_t first = 0; first < words;) {
+        size_t count = make_chunk(e, first, words);
+        copy(series->device, found, memory + first * sizeof(found[0]), count * sizeof(found[0]));
+        for (size_t i = 0; i < count; ++i) {
+            if (found[i] != made[i] && 0 == wrong++) {
+                report(series, c, what, first + i, made[i], found[i]);
+            }
+        }
+        first += count;
+    }
+    return wrong;
+}
+
+static char *input_of(const perf_series_t *series, const perf_case_t *c)
+{
+    switch (c->op) {
+    case PERF_ALLREDUCE:
+        return c->in_place ? series->recv : series->send;
+    case PERF_ALLGATHER:
+        return c->in_place ? series->recv + (size_t) perf_world.rank * c->bytes : series->send;
+    case PERF_PUT:
+        return series->origin_out;
+    default:
+        return series->window_send;
+    }
+}
+
+static char *output_of(const perf_series_t *series, const perf_case_t *c)
+{
+    switch (c->op) {
+    case PERF_PUT:
+        return series->window_recv;
+    case PERF_GET:
+        return series->origin_in;
+    default:
+        return series->recv;
+    }
+}
+
+/* The rank whose data arrive here, -1 when none do. */
+static int source_of(const perf_case_t *c)
+{
+    int rank = perf_world.rank;
+    int size = perf_world.size;
+    if (PERF_GET == c->op) {
+        return perf_case_acts(c, rank) ? perf_case_target(rank, size) : -1;
+    }
+    int origin = (rank + size - 1) % size;
+    return perf_case_acts(c, origin) ? origin : -1;
+}
+
+static expected_t output_expected(const perf_case_t *c, const expected_t *input)
+{
+    expected_t output = *input;
+    if (PERF_ALLREDUCE == c->op) {
+        output.content = CONTENT_SUM;
+    } else if (PERF_ALLGATHER == c->op) {
+        output.content = CONTENT_ALL_RANKS;
+    } else {
+        output.rank = source_of(c);
+        output.content = 0 > output.rank ? CONTENT_POISON : CONTENT_OF_RANK;
+    }
+    return output;
+}
+
+/* Stores of this process, and those of the others to its window, become visible. */
+static void synchronise(const perf_series_t *series)
+{
+    if (MPI_WIN_NULL != series->window && NULL != series->window_send) {
+        MPI_Win_sync(series->window);
+    }
+    perf_barrier();
+    if (MPI_WIN_NULL != series->window && NULL != series->window_send) {
+        MPI_Win_sync(series->window);
+    }
+}
+
+static unsigned long long check(const perf_series_t *series, const perf_case_t *c,
+                                const expected_t *input)
+{
+    const expected_t poison = {.content = CONTENT_POISON};
+    expected_t output = output_expected(c, input);
+    size_t words = perf_case_output_bytes(c, perf_world.size) / sizeof(uint32_t);
+    const char *memory = output_of(series, c);
+    unsigned long long wrong = check_words(series, c, "the output", memory, words, &output);
+    wrong += check_words(series, c, "what follows the output", memory + words * sizeof(uint32_t),
+                         PERF_GUARD_BYTES / sizeof(uint32_t), &poison);
+    const char *in = input_of(series, c);
+    bool apart = in != memory && !c->in_place;
+    if (apart) {
+        wrong += check_words(series, c, "the input", in, input->words, input);
+    }
+    return wrong;
+}
+
+static expected_t fill(perf_series_t *series, const perf_case_t *c, uint32_t seed)
+{
+    const expected_t poison = {.content = CONTENT_POISON};
+    expected_t input = {.content = CONTENT_OF_RANK,
+                        .floats = PERF_ALLREDUCE == c->op,
+                        .seed = seed,
+                        .rank = perf_world.rank,
+                        .words = c->bytes / sizeof(uint32_t)};
+    size_t output_bytes = perf_case_output_bytes(c, perf_world.size) + PERF_GUARD_BYTES;
+    write_words(series->device, output_of(series, c), output_bytes / sizeof(uint32_t), &poison);
+    write_words(series->device, input_of(series, c), input.words, &input);
+    return input;
+}
+
+void perf_verify_fill(perf_series_t *series, const perf_case_t *c)
+{
+    (void) fill(series, c, 1);
+}
+
+unsigned long long perf_verify(perf_series_t *series, const perf_case_t *c)
+{
+    static uint32_t rounds;
+    expected_t input = fill(series, c, ++rounds);
+    synchronise(series);
+    if (perf_case_acts(c, perf_world.rank)) {
+        series->call(series, c);
+    }
+    synchronise(series);
+    unsigned long long wrong = check(series, c, &input);
+    synchronise(series);
+    return perf_sum(wrong);
+}

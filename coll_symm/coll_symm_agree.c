@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * The agreement of blocking collectives on the communicator's control block. Choosing the plan is
+ * coll_symm_plan.c's work, carrying it out each collective's. */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+#include "symm_device.h"
+#include "symm_spin.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static symm_comm_peer_t *peer_of(const coll_symm_call_t *call, int rank)
+{
+    return &call->module->comm->control->peers[rank];
+}
+
+static symm_slot_t *slot_of(const coll_symm_call_t *call, int rank)
+{
+    return &peer_of(call, rank)->slots[call->number % 2];
+}
+
+/* Where [ptr, ptr + len) lies. *serial_p and *offset_p are set when it is in a window that collectives
+ * of this communicator may use; *window_p likewise, else NULL. */
+static coll_symm_place_t place_of(const symm_comm_t *comm, const void *ptr, size_t len,
+                                  const symm_window_t **window_p, uint32_t *serial_p,
+                                  uint64_t *offset_p)
+{
+    const symm_window_t *window = symm_window_find(ptr, len);
+    if (NULL != window && window->comm == comm && window->collectives) {
+        *window_p = window;
+        *serial_p = window->serial;
+        *offset_p = (uint64_t) ((const char *) ptr - window->mapping->range);
+        return SYMM_KIND_CUDA_DEVICE == window->mapping->ops->kind ? COLL_SYMM_WINDOW_CUDA
+                                                                   : COLL_SYMM_WINDOW_SYSTEM;
+    }
+    *window_p = NULL;
+    *serial_p = 0;
+    *offset_p = 0;
+    return SYMM_POINTER_DEVICE == symm_pointer_kind(ptr) ? COLL_SYMM_DEVICE : COLL_SYMM_HOST;
+}
+
+/* Whether one device of this rank reaches both buffers. */
+static bool within_reach(const symm_window_t *send, const symm_window_t *recv,
+                         const coll_symm_call_t *call)
+{
+    if (NULL != send && NULL != recv) {
+        return send->mapping->device == recv->mapping->device ||
+               send->mapping->ops->kind != recv->mapping->ops->kind;
+    }
+    if (NULL != recv) {
+        /* The input is read by copies, which reach everything, or it rules kernels out anyway. */
+        return true;
+    }
+    const symm_mapping_t *mapping = NULL == send ? NULL : send->mapping;
+    return NULL == mapping || COLL_SYMM_DEVICE != call->mine.recv_place ||
+           mapping->ops->reaches(mapping->device, call->recv);
+}
+
+void coll_symm_call_place(coll_symm_call_t *call, size_t send_len, size_t recv_len)
+{
+    const symm_window_t *send, *recv;
+    coll_symm_descriptor_t *mine = &call->mine;
+    const symm_comm_t *comm = call->module->comm;
+    mine->send_place = (uint8_t) place_of(comm, call->send, send_len, &send, &mine->send_window,
+                                          &mine->send_offset);
+    mine->recv_place = (uint8_t) place_of(comm, call->recv, recv_len, &recv, &mine->recv_window,
+                                          &mine->recv_offset);
+    if (!within_reach(send, recv, call)) {
+        mine->flags |= COLL_SYMM_APART;
+    }
+    bool host = COLL_SYMM_HOST == mine->send_place || COLL_SYMM_WINDOW_SYSTEM == mine->send_place;
+    host = host && (COLL_SYMM_HOST == mine->recv_place ||
+                    COLL_SYMM_WINDOW_SYSTEM == mine->recv_place);
+    if (host && send_len <= SYMM_SLOT_PAYLOAD_BYTES &&
+        0 == (mine->flags & COLL_SYMM_UNSUPPORTED)) {
+        mine->flags |= COLL_SYMM_PAYLOAD;
+    }
+}
+
+/* Waits until rank shows its call of this number, and copies the description. */
+static void read_slot(const coll_symm_call_t *call, int rank, symm_spin_t *spin)
+{
+    symm_slot_t *slot = slot_of(call, rank);
+    /* Acquire pairs with the release in show(): description, payload and the user's data behind it. */
+    while (call->number != atomic_load_explicit(&slot->call, memory_order_acquire)) {
+        symm_spin_once(spin);
+    }
+    memcpy(&call->module->all[rank], slot->descriptor, sizeof(call->mine));
+}
+
+static void show(const coll_symm_call_t *call)
+{
+    symm_slot_t *slot = slot_of(call, call->module->comm->exchange.rank);
+    memcpy(slot->descriptor, &call->mine, sizeof(call->mine));
+    if (0 != (call->mine.flags & COLL_SYMM_PAYLOAD)) {
+        memcpy(slot->payload, call->send, call->mine.bytes);
+    }
+    atomic_store_explicit(&slot->call, call->number, memory_order_release);
+}
+
+void coll_symm_call_begin(coll_symm_call_t *call)
+{
+    mca_coll_symm_module_t *module = call->module;
+    const symm_exchange_t *exchange = &module->comm->exchange;
+    symm_spin_t spin = SYMM_SPIN_INIT;
+    call->number = ++module->comm->call;
+    show(call);
+    for (int r = 0; r < exchange->size; ++r) {
+        if (r != exchange->rank) {
+            read_slot(call, r, &spin);
+        }
+    }
+    module->all[exchange->rank] = call->mine;
+    coll_symm_plan_choose(module->all, exchange->size, &module->policy, &call->plan);
+}
+
+int coll_symm_call_end(const coll_symm_call_t *call, int rc)
+{
+    const symm_exchange_t *exchange = &call->module->comm->exchange;
+    symm_comm_peer_t *mine = peer_of(call, exchange->rank);
+    symm_spin_t spin = SYMM_SPIN_INIT;
+    mine->left_code = rc;
+    /* Release: what this rank wrote into the others' buffers comes before its leaving. */
+    atomic_store_explicit(&mine->left, call->number, memory_order_release);
+    int agreed = MPI_SUCCESS;
+    for (int r = 0; r < exchange->size; ++r) {
+        symm_comm_peer_t *peer = peer_of(call, r);
+        while (call->number > atomic_load_explicit(&peer->left, memory_order_acquire)) {
+            symm_spin_once(&spin);
+        }
+        if (MPI_SUCCESS == agreed) {
+            agreed = peer->left_code;
+        }
+    }
+    return agreed;
+}
+
+/* The window of that serial number. Most calls name one window again and again. */
+static const symm_window_t *window_of(coll_symm_call_t *call, uint32_t serial)
+{
+    if (NULL == call->window || serial != call->window->serial) {
+        call->window = symm_comm_find_window(call->module->comm, serial);
+    }
+    return call->window;
+}
+
+static char *address_of(coll_symm_call_t *call, uint32_t serial, uint64_t offset)
+{
+    const symm_window_t *window = window_of(call, serial);
+    return NULL == window ? NULL : window->mapping->range + offset;
+}
+
+const void *coll_symm_call_send_of(coll_symm_call_t *call, int rank)
+{
+    const coll_symm_descriptor_t *d = &call->module->all[rank];
+    return address_of(call, d->send_window, d->send_offset);
+}
+
+void *coll_symm_call_recv_of(coll_symm_call_t *call, int rank)
+{
+    const coll_symm_descriptor_t *d = &call->module->all[rank];
+    return address_of(call, d->recv_window, d->recv_offset);
+}
+
+const void *coll_symm_call_payload_of(const coll_symm_call_t *call, int rank)
+{
+    return slot_of(call, rank)->payload;
+}
+
+symm_mapping_t *coll_symm_call_mapping(coll_symm_call_t *call)
+{
+    const coll_symm_descriptor_t *mine = &call->mine;
+    bool output = mine->recv_place == call->plan.place;
+    const symm_window_t *window = window_of(call, output ? mine->recv_window : mine->send_window);
+    return NULL == window ? NULL : window->mapping;
+}

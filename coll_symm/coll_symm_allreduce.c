@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Blocking MPI_Allreduce: the paths of coll_symm_plan.h, all built on one element-wise reduction of
+ * several sources into several destinations (symm_reduce.h). */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+#include "symm_copy.h"
+#include "symm_device.h"
+#include "symm_reduce_kernel.h"
+
+/* The next component's allreduce, on host copies where this rank's buffers are on a GPU. */
+static int pass_on(coll_symm_call_t *call, const void *sbuf, void *rbuf, int count,
+                   ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm)
+{
+    mca_coll_symm_module_t *module = call->module;
+    if (!call->plan.stage) {
+        return module->next_allreduce(sbuf, rbuf, count, dtype, op, comm,
+                                      module->next_allreduce_module);
+    }
+    coll_symm_stage_t send, recv;
+    bool in_place = MPI_IN_PLACE == sbuf;
+    bool device_send = !in_place && coll_symm_is_device(call->mine.send_place);
+    int rc = coll_symm_stage_in(&send, sbuf, (size_t) count, dtype, device_send, true);
+    int rc2 = coll_symm_stage_in(&recv, rbuf, (size_t) count, dtype,
+                                 coll_symm_is_device(call->mine.recv_place), true);
+    /* A rank that cannot stage must not stay away while the others wait in the next component. */
+    rc = coll_symm_call_end(call, MPI_SUCCESS == rc ? rc2 : rc);
+    if (MPI_SUCCESS == rc) {
+        rc = module->next_allreduce(in_place ? MPI_IN_PLACE : send.host, recv.host, count, dtype, op,
+                                    comm, module->next_allreduce_module);
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = coll_symm_stage_out(&recv);
+    }
+    coll_symm_stage_end(&send);
+    coll_symm_stage_end(&recv);
+    return rc;
+}
+
+/* Low latency: the inputs are in the slots already. */
+static int reduce_slots(coll_symm_call_t *call, uint64_t count)
+{
+    mca_coll_symm_module_t *module = call->module;
+    int size = module->comm->exchange.size;
+    for (int r = 0; r < size; ++r) {
+        module->src[r] = coll_symm_call_payload_of(call, r);
+    }
+    module->dst[0] = call->recv;
+    symm_reduce_t reduce = {.op = module->op,
+                            .dtype = module->dtype,
+                            .count = count,
+                            .nsrc = (uint32_t) size,
+                            .ndst = 1,
+                            .src = module->src,
+                            .dst = module->dst};
+    return 0 == symm_reduce_host(&reduce) ? MPI_SUCCESS : MPI_ERR_OP;
+}
+
+/* Runs reduce on the device that the windows are on. */
+static int run(coll_symm_call_t *call, const symm_reduce_t *reduce)
+{
+    const symm_mapping_t *mapping = coll_symm_call_mapping(call);
+    if (NULL == mapping) {
+        return MPI_ERR_INTERN;
+    }
+    uint64_t bytes = reduce->count * symm_dtype_size(reduce->dtype);
+    uint32_t multiprocessors = mapping->ops->multiprocessors(mapping->device);
+    if (0 < multiprocessors) {
+        call->blocks = symm_reduce_blocks(bytes, multiprocessors);
+    }
+    int rc = mapping->ops->reduce(mapping->queue, reduce, call->blocks);
+    return MPI_SUCCESS == rc ? mapping->ops->queue_wait(mapping->queue) : rc;
+}
+
+/* One-shot: this rank reads all inputs and writes its own output. */
+static int one_shot(coll_symm_call_t *call, uint64_t count)
+{
+    mca_coll_symm_module_t *module = call->module;
+    int size = module->comm->exchange.size;
+    for (int r = 0; r < size; ++r) {
+        module->src[r] = coll_symm_call_send_of(call, r);
+        if (NULL == module->src[r]) {
+            return MPI_ERR_INTERN;
+        }
+    }
+    module->dst[0] = call->recv;
+    symm_reduce_t reduce = {.op = module->op,
+                            .dtype = module->dtype,
+                            .count = count,
+                            .nsrc = (uint32_t) size,
+                            .ndst = 1,
+                            .src = module->src,
+                            .dst = module->dst};
+    return run(call, &reduce);
+}
+
+/* Two-shot: this rank reduces its slice of all inputs and writes it into all outputs. In place, a slice
+ * is read and written by this rank alone, element by element. */
+static int two_shot(coll_symm_call_t *call, uint64_t count)
+{
+    mca_coll_symm_module_t *module = call->module;
+    const symm_exchange_t *exchange = &module->comm->exchange;
+    size_t element = symm_dtype_size(module->dtype);
+    uint64_t first, mine;
+    coll_symm_slice(count, element, exchange->size, exchange->rank, &first, &mine);
+    if (0 == mine) {
+        return MPI_SUCCESS;
+    }
+    for (int r = 0; r < exchange->size; ++r) {
+        const char *src = coll_symm_call_send_of(call, r);
+        char *dst = coll_symm_call_recv_of(call, r);
+        if (NULL == src || NULL == dst) {
+            return MPI_ERR_INTERN;
+        }
+        module->src[r] = src + first * element;
+        module->dst[r] = dst + first * element;
+    }
+    symm_reduce_t reduce = {.op = module->op,
+                            .dtype = module->dtype,
+                            .count = mine,
+                            .nsrc = (uint32_t) exchange->size,
+                            .ndst = (uint32_t) exchange->size,
+                            .src = module->src,
+                            .dst = module->dst};
+    return run(call, &reduce);
+}
+
+/* The plan's work on this rank, the barrier behind it where one is needed included. */
+static int carry_out(coll_symm_call_t *call, uint64_t count)
+{
+    switch (call->plan.path) {
+    case COLL_SYMM_MISMATCH:
+        coll_symm_report_mismatch(call);
+        return call->plan.code;
+    case COLL_SYMM_PUSH_SLOT:
+        return reduce_slots(call, count);
+    case COLL_SYMM_LOCAL:
+        return call->send == call->recv
+                   ? MPI_SUCCESS
+                   : symm_copy_blocking(call->recv, call->send, (size_t) call->mine.bytes);
+    case COLL_SYMM_ONE_SHOT_PATH:
+        return coll_symm_call_end(call, one_shot(call, count));
+    case COLL_SYMM_TWO_SHOT_PATH:
+        return coll_symm_call_end(call, two_shot(call, count));
+    default:
+        return MPI_ERR_INTERN; /* no other path is chosen for this collective */
+    }
+}
+
+static void describe(coll_symm_call_t *call, const void *sbuf, void *rbuf, size_t count,
+                     ompi_datatype_t *dtype, MPI_Op op)
+{
+    mca_coll_symm_module_t *module = call->module;
+    bool in_place = MPI_IN_PLACE == sbuf;
+    ptrdiff_t start; /* not 0 with derived datatypes only, which are looked up to be staged */
+    size_t span = symm_ompi_span(dtype, count, &start);
+    call->recv = (char *) rbuf + start;
+    call->send = in_place ? call->recv : (const char *) sbuf + start;
+    call->mine.collective = COLL_SYMM_ALLREDUCE;
+    call->mine.algorithm = (uint8_t) mca_coll_symm_component.algorithm;
+    call->mine.flags = in_place ? COLL_SYMM_IN_PLACE : 0;
+    if (coll_symm_known(module, dtype, op)) {
+        call->mine.op = (uint8_t) module->op;
+        call->mine.dtype = (uint8_t) module->dtype;
+    } else {
+        call->mine.flags |= COLL_SYMM_UNSUPPORTED;
+    }
+    call->mine.bytes = count * dtype->super.size;
+    coll_symm_call_place(call, span, span);
+}
+
+int mca_coll_symm_allreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                            MPI_Op op, ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    if (0 == atomic_load_explicit(&symm->comm->live_windows, memory_order_relaxed)) {
+        return symm->next_allreduce(sbuf, rbuf, count, dtype, op, comm, symm->next_allreduce_module);
+    }
+    coll_symm_call_t call = {.module = symm};
+    describe(&call, sbuf, rbuf, (size_t) count, dtype, op);
+    coll_symm_call_begin(&call);
+    int rc = COLL_SYMM_PASS == call.plan.path
+                 ? pass_on(&call, sbuf, rbuf, count, dtype, op, comm)
+                 : carry_out(&call, (uint64_t) count);
+    coll_symm_report(&call);
+    return rc;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * The module of a communicator: made for every intra-communicator of two or more ranks or one, idle
+ * until a symmetric window is created on it. */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+#include "symm_log.h"
+#include "symm_reduce_params.h"
+
+#include <stdlib.h>
+
+static void module_construct(mca_coll_symm_module_t *module)
+{
+    size_t from = offsetof(mca_coll_symm_module_t, comm);
+    memset((char *) module + from, 0, sizeof(*module) - from);
+}
+
+static void module_destruct(mca_coll_symm_module_t *module)
+{
+    if (NULL != module->comm) {
+        symm_comm_detach(module->comm); /* the communicator is going */
+        symm_comm_release(module->comm);
+    }
+    if (NULL != module->next_allreduce_module) {
+        OBJ_RELEASE(module->next_allreduce_module);
+    }
+    if (NULL != module->next_allgather_module) {
+        OBJ_RELEASE(module->next_allgather_module);
+    }
+    free(module->all);
+    free(module->src);
+    free(module->dst);
+}
+
+OBJ_CLASS_INSTANCE(mca_coll_symm_module_t, mca_coll_base_module_t, module_construct,
+                   module_destruct);
+
+int mca_coll_symm_init_query(bool enable_progress_threads, bool enable_mpi_threads)
+{
+    (void) enable_progress_threads;
+    (void) enable_mpi_threads;
+    if (mca_coll_symm_component.verbose > symm_log_level) {
+        symm_log_level = mca_coll_symm_component.verbose;
+    }
+    symm_ompi_configure_waiting();
+    return OMPI_SUCCESS;
+}
+
+/* Puts the module in front of whoever serves the communicator without it. */
+static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
+{
+    mca_coll_symm_module_t *module = (mca_coll_symm_module_t *) base;
+    const mca_coll_base_comm_coll_t *below = comm->c_coll;
+    if (NULL == below->coll_allreduce_module || NULL == below->coll_allgather_module) {
+        symm_log(SYMM_LOG_WARN, "coll/symm has no component below it to hand other calls to; it "
+                                "stays off on this communicator. Do not give it alone to --mca coll");
+        return OMPI_ERR_NOT_FOUND;
+    }
+    module->next_allreduce = below->coll_allreduce;
+    module->next_allreduce_module = below->coll_allreduce_module;
+    OBJ_RETAIN(module->next_allreduce_module);
+    module->next_allgather = below->coll_allgather;
+    module->next_allgather_module = below->coll_allgather_module;
+    OBJ_RETAIN(module->next_allgather_module);
+    return OMPI_SUCCESS;
+}
+
+static int allocate(mca_coll_symm_module_t *module, ompi_communicator_t *comm)
+{
+    size_t size = (size_t) ompi_comm_size(comm);
+    module->comm = symm_comm_create_shared(comm, ompi_comm_rank(comm), (int) size);
+    module->all = calloc(size, sizeof(*module->all));
+    module->src = calloc(size, sizeof(*module->src));
+    module->dst = calloc(size, sizeof(*module->dst));
+    bool whole = NULL != module->comm && NULL != module->all && NULL != module->src &&
+                 NULL != module->dst;
+    return whole ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+mca_coll_base_module_t *mca_coll_symm_comm_query(ompi_communicator_t *comm, int *priority)
+{
+    if (OMPI_COMM_IS_INTER(comm) || ompi_group_have_remote_peers(comm->c_local_group)) {
+        return NULL; /* no symmetric window can be made on it */
+    }
+    mca_coll_symm_module_t *module = OBJ_NEW(mca_coll_symm_module_t);
+    if (NULL == module) {
+        return NULL;
+    }
+    if (OMPI_SUCCESS != allocate(module, comm)) {
+        OBJ_RELEASE(module);
+        return NULL;
+    }
+    module->policy = (coll_symm_policy_t){
+        .one_shot_max = {mca_coll_symm_component.one_shot_max_system,
+                         mca_coll_symm_component.one_shot_max_cuda},
+        .gpu_max_ranks = SYMM_REDUCE_MAX_RANKS,
+    };
+    module->super.coll_module_enable = module_enable;
+    module->super.coll_allreduce = mca_coll_symm_allreduce;
+    module->super.coll_allgather = mca_coll_symm_allgather;
+    *priority = mca_coll_symm_component.priority;
+    return &module->super;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * The choice of plans (design, "Collectives"). Carrying them out is the work of coll_symm_allreduce.c
+ * and coll_symm_allgather.c. */
+#include "symm_config.h"
+
+#include "coll_symm_plan.h"
+
+#include <mpi.h>
+
+#define SLICE_ALIGN 128 /* bytes: a full line of GPU memory, two of host memory */
+
+/* What the descriptors of all ranks have in common. */
+typedef struct summary {
+    bool supported;
+    bool payload;  /* every input came in its slot */
+    bool in_place; /* of some rank */
+    bool device;   /* some rank has a GPU buffer */
+    bool together; /* no rank's buffers are apart */
+    bool send_in;  /* every input lies in a window of `place` */
+    bool recv_in;  /* every output likewise */
+    bool recv_near; /* every output lies in such a window or in that rank's own memory of the kind */
+    coll_symm_place_t place;
+    coll_symm_algorithm_t algorithm; /* what all were told, otherwise auto */
+} summary_t;
+
+static bool is_window(uint8_t place)
+{
+    return COLL_SYMM_WINDOW_SYSTEM == place || COLL_SYMM_WINDOW_CUDA == place;
+}
+
+/* The kind of window to work on: that of the first rank's buffers. */
+static coll_symm_place_t candidate_place(const coll_symm_descriptor_t *first)
+{
+    uint8_t place = is_window(first->recv_place) ? first->recv_place : first->send_place;
+    return is_window(place) ? (coll_symm_place_t) place : COLL_SYMM_WINDOW_SYSTEM;
+}
+
+static void include(summary_t *s, const coll_symm_descriptor_t *d)
+{
+    coll_symm_place_t outside = COLL_SYMM_WINDOW_CUDA == s->place ? COLL_SYMM_DEVICE
+                                                                  : COLL_SYMM_HOST;
+    bool recv_in = d->recv_place == s->place;
+    s->supported = s->supported && 0 == (d->flags & COLL_SYMM_UNSUPPORTED);
+    s->payload = s->payload && 0 != (d->flags & COLL_SYMM_PAYLOAD);
+    s->in_place = s->in_place || 0 != (d->flags & COLL_SYMM_IN_PLACE);
+    s->device = s->device || coll_symm_is_device(d->send_place) || coll_symm_is_device(d->recv_place);
+    s->together = s->together && 0 == (d->flags & COLL_SYMM_APART);
+    s->send_in = s->send_in && d->send_place == s->place;
+    s->recv_in = s->recv_in && recv_in;
+    s->recv_near = s->recv_near && (recv_in || d->recv_place == outside);
+    if (d->algorithm != s->algorithm) {
+        s->algorithm = COLL_SYMM_AUTO;
+    }
+}
+
+static summary_t summarize(const coll_symm_descriptor_t *all, int size)
+{
+    summary_t s = {.supported = true,
+                   .payload = true,
+                   .together = true,
+                   .send_in = true,
+                   .recv_in = true,
+                   .recv_near = true,
+                   .place = candidate_place(&all[0]),
+                   .algorithm = (coll_symm_algorithm_t) all[0].algorithm};
+    for (int r = 0; r < size; ++r) {
+        include(&s, &all[r]);
+    }
+    return s;
+}
+
+/* MPI_SUCCESS when the ranks make the same call; otherwise the error class of the first difference.
+ * Arguments that no plan knows are left to the next component to judge. */
+static int compare(const coll_symm_descriptor_t *all, int size, bool supported)
+{
+    for (int r = 1; r < size; ++r) {
+        if (all[r].collective != all[0].collective) {
+            return MPI_ERR_OTHER;
+        }
+        if (supported && all[r].dtype != all[0].dtype) {
+            return MPI_ERR_TYPE;
+        }
+        if (supported && all[r].op != all[0].op) {
+            return MPI_ERR_OP;
+        }
+        if (supported && all[r].bytes != all[0].bytes) {
+            return MPI_ERR_TRUNCATE;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+static coll_symm_path_t choose_allreduce(const summary_t *s, uint64_t bytes, int size,
+                                         const coll_symm_policy_t *policy)
+{
+    bool gpu = COLL_SYMM_WINDOW_CUDA == s->place;
+    bool fits = s->send_in && s->together && (!gpu || size <= policy->gpu_max_ranks);
+    /* In place, one-shot would overwrite inputs that others still read. */
+    bool one_shot = fits && s->recv_near && !s->in_place;
+    bool two_shot = fits && s->recv_in;
+    bool want_payload = COLL_SYMM_AUTO == s->algorithm || COLL_SYMM_LOW_LATENCY == s->algorithm;
+    if (s->payload && (want_payload || !(one_shot || two_shot))) {
+        return COLL_SYMM_PUSH_SLOT;
+    }
+    if (one_shot && two_shot) {
+        bool small = bytes <= policy->one_shot_max[gpu ? 1 : 0];
+        bool prefer_one = COLL_SYMM_ONE_SHOT == s->algorithm ||
+                          (COLL_SYMM_TWO_SHOT != s->algorithm && small);
+        return prefer_one ? COLL_SYMM_ONE_SHOT_PATH : COLL_SYMM_TWO_SHOT_PATH;
+    }
+    if (one_shot) {
+        return COLL_SYMM_ONE_SHOT_PATH;
+    }
+    return two_shot ? COLL_SYMM_TWO_SHOT_PATH : COLL_SYMM_PASS;
+}
+
+static coll_symm_path_t choose_allgather(const summary_t *s)
+{
+    bool gpu = COLL_SYMM_WINDOW_CUDA == s->place;
+    if (s->payload) {
+        return COLL_SYMM_PUSH_SLOT;
+    }
+    if (!s->together || (!gpu && s->device)) {
+        return COLL_SYMM_PASS;
+    }
+    /* Copy engines write to a peer faster than they read from it; a host core the other way round. */
+    if (s->recv_in && (gpu || !s->send_in)) {
+        return COLL_SYMM_COPY_PUSH;
+    }
+    return s->send_in ? COLL_SYMM_COPY_PULL : COLL_SYMM_PASS;
+}
+
+void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,
+                           const coll_symm_policy_t *policy, coll_symm_plan_t *plan_p)
+{
+    summary_t s = summarize(all, size);
+    *plan_p = (coll_symm_plan_t){.path = COLL_SYMM_PASS, .place = s.place, .stage = s.device};
+    plan_p->code = compare(all, size, s.supported);
+    if (MPI_SUCCESS != plan_p->code) {
+        plan_p->path = COLL_SYMM_MISMATCH;
+    } else if (!s.supported) {
+        plan_p->path = COLL_SYMM_PASS;
+    } else if (1 == size && (s.send_in || s.recv_in)) {
+        plan_p->path = COLL_SYMM_LOCAL;
+    } else if (COLL_SYMM_ALLREDUCE == all[0].collective) {
+        plan_p->path = choose_allreduce(&s, all[0].bytes, size, policy);
+    } else {
+        plan_p->path = choose_allgather(&s);
+    }
+}
+
+void coll_symm_slice(uint64_t count, size_t element_bytes, int size, int rank, uint64_t *first_p,
+                     uint64_t *count_p)
+{
+    uint64_t unit = SLICE_ALIGN / element_bytes;
+    uint64_t units = (count + unit - 1) / unit;
+    uint64_t per_rank = (units + (uint64_t) size - 1) / (uint64_t) size * unit;
+    uint64_t first = per_rank * (uint64_t) rank;
+    if (first >= count) {
+        *first_p = count;
+        *count_p = 0;
+        return;
+    }
+    *first_p = first;
+    *count_p = count - first < per_rank ? count - first : per_rank;
+}
+
+const char *coll_symm_plan_name(const coll_symm_plan_t *plan)
+{
+    bool gpu = COLL_SYMM_WINDOW_CUDA == plan->place;
+    switch (plan->path) {
+    case COLL_SYMM_MISMATCH:
+        return "mismatch";
+    case COLL_SYMM_PASS:
+        return plan->stage ? "next_staged" : "next";
+    case COLL_SYMM_PUSH_SLOT:
+        return "low_latency_push";
+    case COLL_SYMM_LOCAL:
+        return "local_copy";
+    case COLL_SYMM_ONE_SHOT_PATH:
+        return gpu ? "one_shot_sm" : "one_shot_host";
+    case COLL_SYMM_TWO_SHOT_PATH:
+        return gpu ? "two_shot_sm" : "two_shot_host";
+    case COLL_SYMM_COPY_PUSH:
+        return gpu ? "copy_push_ce" : "copy_push_host";
+    case COLL_SYMM_COPY_PULL:
+        return gpu ? "copy_pull_ce" : "copy_pull_host";
+    }
+    return "?";
+}
+
+const char *coll_symm_collective_name(coll_symm_collective_t collective)
+{
+    switch (collective) {
+    case COLL_SYMM_ALLREDUCE:
+        return "allreduce";
+    case COLL_SYMM_ALLGATHER:
+        return "allgather";
+    }
+    return "?";
+}

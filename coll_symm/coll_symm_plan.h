@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Plans: which path a collective takes, as a pure function of the descriptors that all ranks have
+ * shown each other, so that all ranks choose alike. Nothing here talks to anyone. */
+#ifndef COLL_SYMM_PLAN_H
+#define COLL_SYMM_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symm_control.h"
+#include "symm_types.h"
+
+typedef enum coll_symm_collective {
+    COLL_SYMM_ALLREDUCE = 1, /* 0 is a slot that was never written */
+    COLL_SYMM_ALLGATHER,
+} coll_symm_collective_t;
+
+/* Where a buffer lies. */
+typedef enum coll_symm_place {
+    COLL_SYMM_HOST,          /* host memory outside the communicator's windows */
+    COLL_SYMM_DEVICE,        /* GPU memory outside them */
+    COLL_SYMM_WINDOW_SYSTEM, /* in a window of host memory */
+    COLL_SYMM_WINDOW_CUDA,   /* in a window of GPU memory */
+} coll_symm_place_t;
+
+static inline bool coll_symm_is_device(uint8_t place)
+{
+    return COLL_SYMM_DEVICE == place || COLL_SYMM_WINDOW_CUDA == place;
+}
+
+/* Flags of a descriptor. */
+enum {
+    COLL_SYMM_IN_PLACE = 1,    /* MPI_IN_PLACE: the send fields describe the input in recvbuf */
+    COLL_SYMM_UNSUPPORTED = 2, /* an operation or datatype that plans do not know */
+    COLL_SYMM_PAYLOAD = 4,     /* the input travels in the slot's payload, too */
+    COLL_SYMM_APART = 8,       /* the buffers are not within reach of one device of this rank */
+};
+
+/* Algorithms that can be asked for, "auto" first. */
+typedef enum coll_symm_algorithm {
+    COLL_SYMM_AUTO,
+    COLL_SYMM_LOW_LATENCY,
+    COLL_SYMM_ONE_SHOT,
+    COLL_SYMM_TWO_SHOT,
+} coll_symm_algorithm_t;
+
+/* What a rank shows the others of its call. Offsets count from the start of the window's range, so
+ * any rank finds the buffer at its own mapping's start plus offset. */
+typedef struct coll_symm_descriptor {
+    uint64_t bytes; /* of one rank's contribution */
+    uint64_t send_offset;
+    uint64_t recv_offset;
+    uint32_t send_window; /* serial number, 0 outside windows */
+    uint32_t recv_window;
+    uint8_t collective; /* coll_symm_collective_t */
+    uint8_t op;         /* symm_op_t, allreduce only */
+    uint8_t dtype;      /* symm_dtype_t, allreduce only */
+    uint8_t flags;
+    uint8_t send_place; /* coll_symm_place_t */
+    uint8_t recv_place;
+    uint8_t algorithm; /* coll_symm_algorithm_t, as this rank was told */
+} coll_symm_descriptor_t;
+
+_Static_assert(sizeof(coll_symm_descriptor_t) <= SYMM_SLOT_DESCRIPTOR_BYTES, "fits its slot");
+
+typedef enum coll_symm_path {
+    COLL_SYMM_MISMATCH,  /* the ranks' arguments do not belong together: an error on all */
+    COLL_SYMM_PASS,      /* to the next component, device buffers staged */
+    COLL_SYMM_PUSH_SLOT, /* inputs came in the slots: each rank reads them there */
+    COLL_SYMM_LOCAL,     /* one rank: a copy */
+    COLL_SYMM_ONE_SHOT_PATH, /* each rank reads all inputs and writes its own output */
+    COLL_SYMM_TWO_SHOT_PATH, /* each rank reduces a slice of all and writes it to all */
+    COLL_SYMM_COPY_PUSH,     /* each rank writes its contribution to all */
+    COLL_SYMM_COPY_PULL,     /* each rank reads all contributions */
+} coll_symm_path_t;
+
+typedef struct coll_symm_plan {
+    coll_symm_path_t path;
+    coll_symm_place_t place; /* of the windows that the path works on */
+    int code;                /* COLL_SYMM_MISMATCH: the MPI error class */
+    bool stage;              /* COLL_SYMM_PASS: some rank has GPU buffers */
+} coll_symm_plan_t;
+
+/* What the choice depends on beside the descriptors; alike on all ranks. */
+typedef struct coll_symm_policy {
+    uint64_t one_shot_max[2]; /* bytes up to which one-shot beats two-shot: host, GPU */
+    int gpu_max_ranks;        /* of one kernel */
+} coll_symm_policy_t;
+
+/* Chooses the path for what all ranks [size] have shown. */
+void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,
+                           const coll_symm_policy_t *policy, coll_symm_plan_t *plan_p);
+
+/* The part [*first_p, *first_p + *count_p) of count elements that rank reduces in two-shot: slices are
+ * whole multiples of 128 bytes but the last, so that aligned buffers have aligned slices. */
+void coll_symm_slice(uint64_t count, size_t element_bytes, int size, int rank, uint64_t *first_p,
+                     uint64_t *count_p);
+
+/* "two_shot_sm", "copy_push_ce", "next_staged"...; static. */
+const char *coll_symm_plan_name(const coll_symm_plan_t *plan);
+
+/* "allreduce"; static. */
+const char *coll_symm_collective_name(coll_symm_collective_t collective);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Public interface of symmetric windows: what a window is, where its peers' memory lies, and what
+ * the plug-ins have done so far. Programs need none of it to use symmetric memory - the info key
+ * `symm_memory_kind` of MPI_Win_allocate is enough - but kernels and tests do. Link with -lmpi_symm.
+ *
+ * All functions are local, may be called by any thread between MPI_Init and MPI_Finalize, and return
+ * MPI_SUCCESS or an MPI error class; no error handler is invoked. */
+#ifndef MPI_SYMM_H
+#define MPI_SYMM_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The library hides all other symbols. */
+#ifndef SYMM_EXPORT
+#    define SYMM_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* Info keys of MPI_Win_allocate and MPI_Win_allocate_shared. */
+#define SYMM_INFO_MEMORY_KIND "symm_memory_kind" /* "cuda:device" or "system" */
+#define SYMM_INFO_REQUIRED    "symm_required"    /* "true": an error rather than an ordinary window */
+
+/* Where a window's memory lives; the names are those of the info key's values. */
+typedef enum symm_kind { SYMM_KIND_SYSTEM, SYMM_KIND_CUDA_DEVICE, SYMM_KIND_COUNT } symm_kind_t;
+
+/* What symm_window_query() tells of a symmetric window. The addresses are valid in this process
+ * until MPI_Win_free; they are device addresses when kind is SYMM_KIND_CUDA_DEVICE. */
+typedef struct symm_window_info {
+    symm_kind_t kind;
+    int rank;          /* of the caller in the window's group */
+    int size;          /* ranks of the window's group */
+    uint32_t serial;   /* the window's number on its communicator, alike on all ranks */
+    void *base;        /* the caller's own memory: the base that MPI_Win_allocate returned */
+    size_t size_bytes; /* the caller's own size, as asked for */
+    size_t stride;     /* peer address = base + (peer - rank) * stride; 0 when memory is contiguous
+                        * over the ranks (MPI_Win_allocate_shared): use MPI_Win_shared_query there */
+} symm_window_info_t;
+
+/* Describes win, a window created with symmetric memory.
+ * Returns MPI_SUCCESS; MPI_ERR_WIN when win is not a live symmetric window; MPI_ERR_ARG when info_p
+ * is NULL. *info_p is written on success only. */
+SYMM_EXPORT int symm_window_query(MPI_Win win, symm_window_info_t *info_p);
+
+/* Finds the symmetric window whose memory holds all of [ptr, ptr + len), the caller's or a peer's,
+ * in O(log n) of the live windows. len may be 0.
+ * Returns MPI_SUCCESS; MPI_ERR_BASE when there is none; MPI_ERR_ARG when win_p is NULL. */
+SYMM_EXPORT int symm_pointer_query(const void *ptr, size_t len, MPI_Win *win_p);
+
+/* SYMM_COUNTER(field, description): counts of this process since MPI_Init. */
+#define SYMM_COUNTER_LIST(SYMM_COUNTER)                                                            \
+    SYMM_COUNTER(windows_created, "symmetric windows created")                                     \
+    SYMM_COUNTER(windows_freed, "symmetric windows freed")                                         \
+    SYMM_COUNTER(windows_from_cache, "windows that took over cached segments")                     \
+    SYMM_COUNTER(windows_delegated, "windows handed to another OSC component")                     \
+    SYMM_COUNTER(windows_failed, "window creations that ended in an error")                        \
+    SYMM_COUNTER(bytes_mapped, "bytes of own segments mapped now, cache included")                 \
+    SYMM_COUNTER(puts, "put operations")                                                           \
+    SYMM_COUNTER(put_bytes, "bytes put")                                                           \
+    SYMM_COUNTER(gets, "get operations")                                                           \
+    SYMM_COUNTER(get_bytes, "bytes got")                                                           \
+    SYMM_COUNTER(collectives, "collectives served on symmetric memory")                            \
+    SYMM_COUNTER(collectives_passed, "agreed collectives passed to the next component")            \
+    SYMM_COUNTER(collectives_staged, "passed collectives whose device buffers were staged")        \
+    SYMM_COUNTER(collectives_mismatched, "collectives whose arguments differed between ranks")
+
+#define SYMM_COUNTER_FIELD(field, description) uint64_t field;
+typedef struct symm_stats {
+    SYMM_COUNTER_LIST(SYMM_COUNTER_FIELD)
+} symm_stats_t;
+#undef SYMM_COUNTER_FIELD
+
+/* Copies the counters. Returns MPI_SUCCESS, or MPI_ERR_ARG when stats_p is NULL. */
+SYMM_EXPORT int symm_stats_query(symm_stats_t *stats_p);
+
+/* Bytes that hold the longest plan text, its NUL included. */
+#define SYMM_PLAN_TEXT_MAX 128
+
+/* Writes how the calling thread's latest collective on a communicator
+ * with symmetric windows was done, in the form
+ * "allreduce 2097152 B f32 sum: two_shot_sm 2 ranks 64x512"; "none" before the first. At most
+ * len bytes are written, the NUL included.
+ * Returns MPI_SUCCESS, or MPI_ERR_ARG when text is NULL or len 0. */
+SYMM_EXPORT int symm_plan_query(char *text, size_t len);
+
+/* "system", "cuda:device"; "?" when out of range. Static. */
+SYMM_EXPORT const char *symm_kind_name(symm_kind_t kind);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

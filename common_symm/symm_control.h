@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Control blocks: the small shared host memory through which the ranks of a window, or of a
+ * communicator, synchronise without messages. Zeroed memory is the initial state of both.
+ *
+ * NOTE one writer. Every word below has one writing rank, except the locks, the room and the
+ * counters that say so; a word's writer keeps it on a cache line of its own. */
+#ifndef SYMM_CONTROL_H
+#define SYMM_CONTROL_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mpi_symm.h"
+#include "symm_locks.h"
+
+#define SYMM_LINE_BYTES 64
+
+/* ---- of a window: fence, passive target and post/start ---- */
+
+typedef struct symm_window_peer {
+    _Alignas(SYMM_LINE_BYTES) _Atomic uint32_t arrivals; /* barriers this rank has come to */
+    _Alignas(SYMM_LINE_BYTES) symm_rwlock_t lock;        /* MPI_Win_lock of this rank; all write */
+    _Alignas(SYMM_LINE_BYTES) _Atomic uint32_t completions; /* of origins, since creation; all write */
+} symm_window_peer_t;
+
+typedef struct symm_window_control {
+    _Alignas(SYMM_LINE_BYTES) symm_room_t room; /* lock_all against exclusive locks; all write */
+    symm_window_peer_t peers[];                 /* [size], then the posts */
+} symm_window_control_t;
+
+size_t symm_window_control_len(int size);
+
+/* The count of exposure epochs that target has posted to origin since creation. */
+SYMM_EXPORT _Atomic uint32_t *symm_window_control_post(symm_window_control_t *control, int size,
+                                                       int origin, int target);
+
+/* Barrier of all ranks; *round is this rank's own count of barriers, 0 at first. Orders what each
+ * rank did before it with what any rank does after it. Drives progress. */
+SYMM_EXPORT void symm_window_control_barrier(symm_window_control_t *control, int rank, int size,
+                                             uint32_t *round);
+
+/* ---- of a communicator: the agreement of collectives ---- */
+
+/* Bytes of the descriptor that ranks show each other, fixed so that it shares a line with its number. */
+#define SYMM_SLOT_DESCRIPTOR_BYTES 56
+
+/* Bytes that travel beside the descriptor: a small message needs no second look at its buffer. */
+#define SYMM_SLOT_PAYLOAD_BYTES 1024
+
+typedef struct symm_slot {
+    _Alignas(SYMM_LINE_BYTES) _Atomic uint64_t call; /* number of the call that it describes */
+    unsigned char descriptor[SYMM_SLOT_DESCRIPTOR_BYTES];
+    unsigned char payload[SYMM_SLOT_PAYLOAD_BYTES];
+} symm_slot_t;
+
+/* Two slots used in turn: a rank writes call n+2 over call n only when it has seen every rank at
+ * call n+1, hence done with reading call n. */
+typedef struct symm_comm_peer {
+    symm_slot_t slots[2];
+    _Alignas(SYMM_LINE_BYTES) _Atomic uint64_t left; /* number of the last call it has finished */
+    int32_t left_code;                               /* how that ended: an MPI error class */
+} symm_comm_peer_t;
+
+typedef struct symm_comm_control {
+    symm_comm_peer_t peers[1]; /* [size] */
+} symm_comm_control_t;
+
+size_t symm_comm_control_len(int size);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Copies that belong to no operation on a window. */
+#include "symm_config.h"
+
+#include "symm_copy.h"
+#include "symm_device.h"
+#include "symm_log.h"
+#include "symm_window.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* The queue for memory outside windows, made at the first copy that needs a device. */
+static struct {
+    pthread_mutex_t lock;
+    symm_device_t *device;
+    symm_queue_t *queue;
+} staging = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int open_staging(const symm_device_ops_t *ops, symm_queue_t **queue_p)
+{
+    symm_error_t error = {0};
+    (void) pthread_mutex_lock(&staging.lock); /* fails only on misuse */
+    if (NULL == staging.queue && MPI_SUCCESS == ops->open(0, &staging.device, &error) &&
+        MPI_SUCCESS != ops->queue_create(staging.device, &staging.queue, &error)) {
+        ops->close(staging.device);
+    }
+    *queue_p = staging.queue;
+    (void) pthread_mutex_unlock(&staging.lock);
+    if (MPI_SUCCESS != error.code) {
+        symm_log(SYMM_LOG_ERROR, "staging a device buffer: %s", error.text);
+    }
+    return error.code;
+}
+
+/* The queue of the GPU window that ptr lies in, NULL when it lies in none. */
+static symm_queue_t *window_queue(const void *ptr)
+{
+    const symm_window_t *window = symm_window_find(ptr, 0);
+    bool gpu = NULL != window && SYMM_KIND_CUDA_DEVICE == window->mapping->ops->kind;
+    return gpu ? window->mapping->queue : NULL;
+}
+
+int symm_copy_blocking(void *dst, const void *src, size_t len)
+{
+    if (SYMM_POINTER_HOST == symm_pointer_kind(dst) && SYMM_POINTER_HOST == symm_pointer_kind(src)) {
+        memcpy(dst, src, len);
+        return MPI_SUCCESS;
+    }
+    const symm_device_ops_t *ops = symm_device_ops(SYMM_KIND_CUDA_DEVICE);
+    symm_queue_t *queue = window_queue(dst);
+    if (NULL == queue) {
+        queue = window_queue(src);
+    }
+    int rc = NULL == queue ? open_staging(ops, &queue) : MPI_SUCCESS;
+    if (MPI_SUCCESS == rc) {
+        rc = ops->copy(queue, SYMM_LANE_MAIN, dst, src, len);
+    }
+    if (MPI_SUCCESS == rc) {
+        rc = ops->queue_wait(queue);
+    }
+    return rc;
+}
+
+void symm_finalize(void)
+{
+    const symm_device_ops_t *cuda = symm_device_ops(SYMM_KIND_CUDA_DEVICE);
+    if (NULL == cuda) {
+        return;
+    }
+    if (NULL != staging.queue) {
+        cuda->queue_destroy(staging.queue);
+        cuda->close(staging.device);
+        staging.queue = NULL;
+    }
+    cuda->finalize();
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Copies on behalf of callers that have no queue at hand, as staging a device buffer. */
+#ifndef SYMM_COPY_H
+#define SYMM_COPY_H
+
+#include <stddef.h>
+
+#include "mpi_symm.h"
+
+/* Copies len bytes between any two kinds of memory and waits, driving progress. A GPU copy runs on the
+ * device of the symmetric window that one of the buffers lies in, otherwise on that of the thread's
+ * current context. Any thread. Returns MPI_SUCCESS, or an MPI error class with the cause logged. */
+SYMM_EXPORT int symm_copy_blocking(void *dst, const void *src, size_t len);
+
+/* Frees everything that this library keeps for the life of the process. No other call may be under
+ * way, no window be alive. */
+SYMM_EXPORT void symm_finalize(void);
+
+#endif

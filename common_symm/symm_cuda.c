@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * The cuda backend: choosing the GPU, and memory through CUDA virtual memory management (Driver API
+ * manual, "Virtual Memory Management"). Copies and kernels are symm_cuda_queue.c's work. */
+#include "symm_config.h"
+
+#include "symm_cuda.h"
+#include "symm_log.h"
+#include "symm_options.h"
+#include "symm_reduce_params.h"
+#include "symm_topology.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUS_ID_MAX 16 /* "0000:65:00.0" and its NUL */
+
+static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
+static symm_device_t *devices;
+
+int symm_cuda_enter(const symm_device_t *device, symm_cuda_scope_t *scope_p)
+{
+    CUcontext current = NULL;
+    scope_p->pushed = false;
+    scope_p->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    (void) symm_cuda.cuCtxGetCurrent(&current); /* on failure we push, and that reports */
+    if (device->context != current) {
+        CUresult result = symm_cuda.cuCtxPushCurrent(device->context);
+        if (CUDA_SUCCESS != result) {
+            return symm_cuda_check_log(SYMM_LOG_ERROR, result, "cuCtxPushCurrent");
+        }
+        scope_p->pushed = true;
+    }
+    (void) symm_cuda.cuThreadExchangeStreamCaptureMode(&scope_p->mode); /* only fails on bad mode */
+    return MPI_SUCCESS;
+}
+
+void symm_cuda_leave(const symm_cuda_scope_t *scope)
+{
+    CUstreamCaptureMode mode = scope->mode;
+    (void) symm_cuda.cuThreadExchangeStreamCaptureMode(&mode);
+    if (scope->pushed) {
+        CUcontext popped;
+        (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuCtxPopCurrent(&popped),
+                                   "cuCtxPopCurrent");
+    }
+}
+
+/* Index of the GPU to use among the visible ones, for a program that has not chosen. */
+static int choose_gpu(int local_rank, CUdevice *gpu_p, symm_error_t *error)
+{
+    int count = 0;
+    int rc = symm_cuda_check(symm_cuda.cuDeviceGetCount(&count), error, "cuDeviceGetCount");
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (0 == count) {
+        return symm_error_set(error, MPI_ERR_UNSUPPORTED_OPERATION,
+                              "no GPU is visible to this rank; check CUDA_VISIBLE_DEVICES");
+    }
+    char(*ids)[BUS_ID_MAX] = calloc((size_t) count, sizeof(*ids));
+    const char **pointers = calloc((size_t) count, sizeof(*pointers));
+    int chosen = local_rank % count;
+    if (NULL != ids && NULL != pointers) {
+        for (int i = 0; i < count; ++i) {
+            (void) symm_cuda.cuDeviceGetPCIBusId(ids[i], BUS_ID_MAX, i); /* "" is never near */
+            pointers[i] = ids[i];
+        }
+        chosen = symm_topology_choose(pointers, count, local_rank);
+    }
+    free(ids);
+    free(pointers);
+    return symm_cuda_check(symm_cuda.cuDeviceGet(gpu_p, chosen), error, "cuDeviceGet of %d",
+                           chosen);
+}
+
+/* Finds the context to work in: the thread's current one (whose GPU the program chose), else the
+ * primary context of a GPU that we choose. Retains it when it is the primary one. */
+static int find_context(int local_rank, symm_device_t *found, symm_error_t *error)
+{
+    CUcontext current = NULL;
+    int rc = symm_cuda_check(symm_cuda.cuCtxGetCurrent(&current), error, "cuCtxGetCurrent");
+    if (MPI_SUCCESS == rc && NULL != current) {
+        rc = symm_cuda_check(symm_cuda.cuCtxGetDevice(&found->gpu), error, "cuCtxGetDevice");
+    } else if (MPI_SUCCESS == rc) {
+        rc = choose_gpu(local_rank, &found->gpu, error);
+    }
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
+    CUcontext primary = NULL;
+    rc = symm_cuda_check(symm_cuda.cuDevicePrimaryCtxRetain(&primary, found->gpu), error,
+                         "cuDevicePrimaryCtxRetain of device %d", (int) found->gpu);
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
+    found->retained = NULL == current || primary == current;
+    found->context = found->retained ? primary : current;
+    if (!found->retained) {
+        (void) symm_cuda.cuDevicePrimaryCtxRelease(found->gpu); /* ours of a moment ago */
+    }
+    return MPI_SUCCESS;
+}
+
+static int get_attribute(const symm_device_t *device, CUdevice_attribute attribute, int *value_p,
+                         symm_error_t *error)
+{
+    return symm_cuda_check(symm_cuda.cuDeviceGetAttribute(value_p, attribute, device->gpu), error,
+                           "cuDeviceGetAttribute %d", (int) attribute);
+}
+
+static CUmemAllocationProp allocation_prop(const symm_device_t *device)
+{
+    CUmemAllocationProp prop = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->gpu},
+    };
+    return prop;
+}
+
+/* Reads what we need to know of the GPU; declines one that lacks what windows are made of. */
+static int read_capabilities(symm_device_t *device, symm_error_t *error)
+{
+    int vmm = 0;
+    int descriptors = 0;
+    int fabric = 0;
+    int multiprocessors = 0;
+    int rc = get_attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, &vmm,
+                           error);
+    if (MPI_SUCCESS == rc) {
+        rc = get_attribute(device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+                           &descriptors, error);
+    }
+    if (MPI_SUCCESS == rc) {
+        rc = get_attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &multiprocessors,
+                           error);
+    }
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
+    if (0 == vmm || 0 == descriptors) {
+        return symm_error_set(error, MPI_ERR_UNSUPPORTED_OPERATION,
+                              "device %d has no shareable virtual memory management",
+                              device->ordinal);
+    }
+    /* A driver too old to know the attribute has no fabric handles either. */
+    (void) symm_cuda.cuDeviceGetAttribute(
+        &fabric, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, device->gpu);
+    device->fabric = 0 != fabric && symm_options.fabric_handles;
+    device->multiprocessors = (uint32_t) multiprocessors;
+    CUmemAllocationProp prop = allocation_prop(device);
+    return symm_cuda_check(
+        symm_cuda.cuMemGetAllocationGranularity(&device->granularity, &prop,
+                                                CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
+        error, "cuMemGetAllocationGranularity");
+}
+
+static void name_device(symm_device_t *device)
+{
+    char name[96] = "GPU";
+    (void) symm_cuda.cuDeviceGetName(name, sizeof(name), device->gpu); /* the default does */
+    (void) snprintf(device->text, sizeof(device->text), "%s (device %d)", name, device->ordinal);
+}
+
+static void close_context(symm_device_t *device)
+{
+    symm_cuda_scope_t scope;
+    if (!device->retained) {
+        return; /* the program's own context: it may be gone, and its module with it */
+    }
+    if (NULL != device->module && MPI_SUCCESS == symm_cuda_enter(device, &scope)) {
+        (void) symm_cuda_check_log(SYMM_LOG_DEBUG, symm_cuda.cuModuleUnload(device->module),
+                                   "cuModuleUnload");
+        symm_cuda_leave(&scope);
+    }
+    (void) symm_cuda_check_log(SYMM_LOG_DEBUG, symm_cuda.cuDevicePrimaryCtxRelease(device->gpu),
+                               "cuDevicePrimaryCtxRelease");
+}
+
+/* Fills in a device whose context is found. */
+static int set_up_device(symm_device_t *device, symm_error_t *error)
+{
+    device->ordinal = (int) device->gpu;
+    int rc = read_capabilities(device, error);
+    symm_cuda_scope_t scope;
+    if (MPI_SUCCESS == rc) {
+        rc = symm_cuda_enter(device, &scope);
+        if (MPI_SUCCESS != rc) {
+            return symm_error_set(error, rc, "cannot work in the CUDA context of device %d",
+                                  device->ordinal);
+        }
+        rc = symm_cuda_load_kernels(device, error);
+        symm_cuda_leave(&scope);
+    }
+    name_device(device);
+    return rc;
+}
+
+/* Adds a device for a context not seen yet. The caller holds the lock. */
+static int add_device(const symm_device_t *found, symm_device_t **device_p, symm_error_t *error)
+{
+    symm_device_t *device = malloc(sizeof(*device));
+    if (NULL == device) {
+        return symm_error_set(error, MPI_ERR_NO_MEM, "no memory for a device");
+    }
+    *device = *found;
+    int rc = set_up_device(device, error);
+    if (MPI_SUCCESS != rc) {
+        close_context(device);
+        free(device);
+        return rc;
+    }
+    device->next = devices;
+    devices = device;
+    *device_p = device;
+    return MPI_SUCCESS;
+}
+
+static int cuda_open(int local_rank, symm_device_t **device_p, symm_error_t *error)
+{
+    int rc = symm_cuda_load(error);
+    if (MPI_SUCCESS == rc) {
+        rc = symm_cuda_check(symm_cuda.cuInit(0), error, "cuInit");
+    }
+    symm_device_t found = {0};
+    if (MPI_SUCCESS == rc) {
+        rc = find_context(local_rank, &found, error);
+    }
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
+    (void) pthread_mutex_lock(&devices_lock); /* fails only on misuse */
+    symm_device_t *device = devices;
+    while (NULL != device && device->context != found.context) {
+        device = device->next;
+    }
+    if (NULL == device) {
+        rc = add_device(&found, device_p, error);
+    } else {
+        if (found.retained) {
+            (void) symm_cuda.cuDevicePrimaryCtxRelease(found.gpu); /* it is held already */
+        }
+        *device_p = device;
+    }
+    (void) pthread_mutex_unlock(&devices_lock);
+    return rc;
+}
+
+static void cuda_close(symm_device_t *device)
+{
+    (void) device; /* kept for the next window, see symm_cuda.h */
+}
+
+static void cuda_finalize(void)
+{
+    while (NULL != devices) {
+        symm_device_t *device = devices;
+        devices = device->next;
+        close_context(device);
+        free(device);
+    }
+}
+
+static size_t cuda_granularity(const symm_device_t *device)
+{
+    return device->granularity;
+}
+
+static const char *cuda_describe(const symm_device_t *device)
+{
+    return device->text;
+}
+
+static uint32_t cuda_multiprocessors(const symm_device_t *device)
+{
+    return device->multiprocessors;
+}
+
+/* Creates memory that can be shared by FABRIC handle as well as by descriptor, if the system lets
+ * us; the attribute alone promises too much (no IMEX channel, no permission). */
+static bool create_fabric(symm_device_t *device, size_t len, CUmemGenericAllocationHandle *handle_p)
+{
+    if (!device->fabric) {
+        return false;
+    }
+    CUmemAllocationProp prop = allocation_prop(device);
+    prop.requestedHandleTypes |= CU_MEM_HANDLE_TYPE_FABRIC;
+    CUresult result = symm_cuda.cuMemCreate(handle_p, len, &prop, 0);
+    if (CUDA_SUCCESS == result) {
+        return true;
+    }
+    (void) symm_cuda_check_log(SYMM_LOG_DEBUG, result,
+                               "cuMemCreate with a FABRIC handle; using descriptors");
+    device->fabric = CUDA_ERROR_OUT_OF_MEMORY == result;
+    return false;
+}
+
+static int cuda_memory_create(symm_device_t *device, size_t len, symm_memory_t *memory_p,
+                              symm_error_t *error)
+{
+    symm_cuda_scope_t scope;
+    int rc = symm_cuda_enter(device, &scope);
+    if (MPI_SUCCESS != rc) {
+        return symm_error_set(error, rc, "cannot enter the CUDA context");
+    }
+    CUmemGenericAllocationHandle handle;
+    if (!create_fabric(device, len, &handle)) {
+        CUmemAllocationProp prop = allocation_prop(device);
+        rc = symm_cuda_check(symm_cuda.cuMemCreate(&handle, len, &prop, 0), error,
+                             "cuMemCreate of %zu bytes on %s; ask for less, or free device memory",
+                             len, device->text);
+    }
+    symm_cuda_leave(&scope);
+    if (MPI_SUCCESS == rc) {
+        *memory_p = (symm_memory_t){handle, len};
+    }
+    return rc;
+}
+
+static int cuda_memory_export(symm_device_t *device, const symm_memory_t *memory, int *fd_p,
+                              symm_error_t *error)
+{
+    (void) device;
+    return symm_cuda_check(
+        symm_cuda.cuMemExportToShareableHandle(fd_p, memory->value,
+                                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+        error, "cuMemExportToShareableHandle; raise the descriptor limit (ulimit -n)");
+}
+
+static int cuda_memory_export_fabric(symm_device_t *device, const symm_memory_t *memory,
+                                     symm_fabric_handle_t *handle_p)
+{
+    CUmemFabricHandle handle;
+    _Static_assert(sizeof(handle) == sizeof(handle_p->bytes), "fabric handles are 64 bytes");
+    if (!device->fabric) {
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    }
+    CUresult result = symm_cuda.cuMemExportToShareableHandle(&handle, memory->value,
+                                                             CU_MEM_HANDLE_TYPE_FABRIC, 0);
+    if (CUDA_SUCCESS != result) {
+        (void) symm_cuda_check_log(SYMM_LOG_DEBUG, result, "exporting a FABRIC handle");
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    }
+    memcpy(handle_p->bytes, &handle, sizeof(handle));
+    return MPI_SUCCESS;
+}
+
+static int import_handle(symm_device_t *device, void *os_handle, CUmemAllocationHandleType type,
+                         size_t len, symm_memory_t *memory_p, symm_error_t *error)
+{
+    symm_cuda_scope_t scope;
+    int rc = symm_cuda_enter(device, &scope);
+    if (MPI_SUCCESS != rc) {
+        return symm_error_set(error, rc, "cannot enter the CUDA context");
+    }
+    CUmemGenericAllocationHandle handle;
+    rc = symm_cuda_check(symm_cuda.cuMemImportFromShareableHandle(&handle, os_handle, type), error,
+                         "cuMemImportFromShareableHandle of %zu bytes on %s", len, device->text);
+    symm_cuda_leave(&scope);
+    if (MPI_SUCCESS == rc) {
+        *memory_p = (symm_memory_t){handle, len};
+    }
+    return rc;
+}
+
+static int cuda_memory_import(symm_device_t *device, int fd, size_t len, symm_memory_t *memory_p,
+                              symm_error_t *error)
+{
+    return import_handle(device, (void *) (intptr_t) fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                         len, memory_p, error);
+}
+
+static int cuda_memory_import_fabric(symm_device_t *device, const symm_fabric_handle_t *handle,
+                                     size_t len, symm_memory_t *memory_p, symm_error_t *error)
+{
+    CUmemFabricHandle copy;
+    memcpy(&copy, handle->bytes, sizeof(copy));
+    return import_handle(device, &copy, CU_MEM_HANDLE_TYPE_FABRIC, len, memory_p, error);
+}
+
+static void cuda_memory_release(symm_device_t *device, symm_memory_t *memory)
+{
+    (void) device;
+    (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuMemRelease(memory->value),
+                               "cuMemRelease");
+    memory->len = 0;
+}
+
+static int cuda_range_reserve(symm_device_t *device, size_t len, void **base_p, symm_error_t *error)
+{
+    CUdeviceptr base;
+    int rc = symm_cuda_check(
+        symm_cuda.cuMemAddressReserve(&base, len, device->granularity, 0, 0), error,
+        "cuMemAddressReserve of %zu bytes", len);
+    if (MPI_SUCCESS == rc) {
+        *base_p = (void *) (uintptr_t) base;
+    }
+    return rc;
+}
+
+static void unmap_quietly(CUdeviceptr at, size_t len)
+{
+    (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuMemUnmap(at, len), "cuMemUnmap");
+}
+
+static int cuda_range_map(symm_device_t *device, void *at, const symm_memory_t *memory,
+                          symm_error_t *error)
+{
+    symm_cuda_scope_t scope;
+    int rc = symm_cuda_enter(device, &scope);
+    if (MPI_SUCCESS != rc) {
+        return symm_error_set(error, rc, "cannot enter the CUDA context");
+    }
+    CUdeviceptr va = (CUdeviceptr) (uintptr_t) at;
+    CUmemAccessDesc access = {
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->gpu},
+        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+    };
+    rc = symm_cuda_check(symm_cuda.cuMemMap(va, memory->len, 0, memory->value, 0), error,
+                         "cuMemMap of %zu bytes", memory->len);
+    if (MPI_SUCCESS == rc) {
+        rc = symm_cuda_check(symm_cuda.cuMemSetAccess(va, memory->len, &access, 1), error,
+                             "cuMemSetAccess of %zu bytes for %s; the GPUs may have no peer "
+                             "access to each other (nvidia-smi topo -p2p rw)",
+                             memory->len, device->text);
+        if (MPI_SUCCESS != rc) {
+            unmap_quietly(va, memory->len);
+        }
+    }
+    symm_cuda_leave(&scope);
+    return rc;
+}
+
+static void cuda_range_unmap(symm_device_t *device, void *at, size_t len)
+{
+    symm_cuda_scope_t scope;
+    if (MPI_SUCCESS == symm_cuda_enter(device, &scope)) {
+        unmap_quietly((CUdeviceptr) (uintptr_t) at, len);
+        symm_cuda_leave(&scope);
+    }
+}
+
+static void cuda_range_free(symm_device_t *device, void *base, size_t len)
+{
+    (void) device;
+    (void) symm_cuda_check_log(SYMM_LOG_WARN,
+                               symm_cuda.cuMemAddressFree((CUdeviceptr) (uintptr_t) base, len),
+                               "cuMemAddressFree");
+}
+
+typedef struct pointer_facts {
+    unsigned type; /* CUmemorytype, 0 for memory that CUDA does not know */
+    unsigned managed;
+    int ordinal;
+} pointer_facts_t;
+
+static pointer_facts_t look_at(const void *ptr)
+{
+    pointer_facts_t facts = {0, 0, -1};
+    CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                    CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *values[] = {&facts.type, &facts.managed, &facts.ordinal};
+    CUresult result = symm_cuda.cuPointerGetAttributes(3, wanted, values,
+                                                       (CUdeviceptr) (uintptr_t) ptr);
+    if (CUDA_SUCCESS != result) {
+        facts = (pointer_facts_t){0, 0, -1}; /* CUDA is not in use, so it is no device memory */
+    }
+    return facts;
+}
+
+static bool cuda_reaches(symm_device_t *device, const void *ptr)
+{
+    pointer_facts_t facts = look_at(ptr);
+    return CU_MEMORYTYPE_DEVICE == facts.type && 0 == facts.managed &&
+           device->ordinal == facts.ordinal;
+}
+
+static symm_pointer_kind_t cuda_pointer_kind(const void *ptr)
+{
+    if (MPI_SUCCESS != symm_cuda_load(NULL)) {
+        return SYMM_POINTER_HOST;
+    }
+    pointer_facts_t facts = look_at(ptr);
+    return CU_MEMORYTYPE_DEVICE == facts.type && 0 == facts.managed ? SYMM_POINTER_DEVICE
+                                                                    : SYMM_POINTER_HOST;
+}
+
+const symm_device_ops_t symm_cuda_ops = {
+    .kind = SYMM_KIND_CUDA_DEVICE,
+    .open = cuda_open,
+    .close = cuda_close,
+    .granularity = cuda_granularity,
+    .describe = cuda_describe,
+    .multiprocessors = cuda_multiprocessors,
+    .memory_create = cuda_memory_create,
+    .memory_export = cuda_memory_export,
+    .memory_export_fabric = cuda_memory_export_fabric,
+    .memory_import = cuda_memory_import,
+    .memory_import_fabric = cuda_memory_import_fabric,
+    .memory_release = cuda_memory_release,
+    .range_reserve = cuda_range_reserve,
+    .range_map = cuda_range_map,
+    .range_unmap = cuda_range_unmap,
+    .range_free = cuda_range_free,
+    .queue_create = symm_cuda_queue_create,
+    .queue_destroy = symm_cuda_queue_destroy,
+    .copy = symm_cuda_copy,
+    .zero = symm_cuda_zero,
+    .reduce = symm_cuda_reduce,
+    .queue_wait = symm_cuda_queue_wait,
+    .reaches = cuda_reaches,
+    .pointer_kind = cuda_pointer_kind,
+    .finalize = cuda_finalize,
+    .max_ranks = SYMM_REDUCE_MAX_RANKS,
+};

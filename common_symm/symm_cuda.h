@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * What the files of the cuda backend share: the device, and working in its context. */
+#ifndef SYMM_CUDA_H
+#define SYMM_CUDA_H
+
+#include <stdbool.h>
+
+#include "symm_cuda_driver.h"
+#include "symm_device.h"
+
+/* A CUDA context in use, and the GPU under it. Kept until the library's end once opened, so that
+ * later windows find the kernels loaded. */
+struct symm_device {
+    symm_device_t *next;
+    CUcontext context;
+    CUdevice gpu;
+    bool retained; /* the primary context, of which we hold a reference */
+    bool fabric;   /* FABRIC handles were not refused yet */
+    int ordinal;
+    size_t granularity;
+    uint32_t multiprocessors;
+    CUmodule module;
+    CUfunction kernels[SYMM_OP_COUNT][SYMM_DTYPE_COUNT];
+    char text[128];
+};
+
+/* What symm_cuda_enter() changed in the calling thread. */
+typedef struct symm_cuda_scope {
+    bool pushed;
+    CUstreamCaptureMode mode;
+} symm_cuda_scope_t;
+
+/* Makes device's context the thread's current one, unless it is, and lets the thread make calls
+ * that an unfinished stream capture would otherwise forbid; leave undoes both. Nothing in between
+ * may return. Returns MPI_SUCCESS or MPI_ERR_OTHER (then do not leave). */
+int symm_cuda_enter(const symm_device_t *device, symm_cuda_scope_t *scope_p);
+void symm_cuda_leave(const symm_cuda_scope_t *scope);
+
+/* symm_cuda_queue.c's entries of the backend's table. */
+int symm_cuda_queue_create(symm_device_t *device, symm_queue_t **queue_p, symm_error_t *error);
+void symm_cuda_queue_destroy(symm_queue_t *queue);
+int symm_cuda_copy(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src, size_t len);
+int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len);
+int symm_cuda_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
+int symm_cuda_queue_wait(symm_queue_t *queue);
+
+/* Loads the kernels into device's context, entered by the caller. Returns MPI_SUCCESS, or
+ * MPI_ERR_UNSUPPORTED_OPERATION when there are none for this GPU, with error recorded. */
+int symm_cuda_load_kernels(symm_device_t *device, symm_error_t *error);
+
+#endif

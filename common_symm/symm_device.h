@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * The device backends: one table of functions, implemented by `cuda` (symm_cuda*.c) and `host`
+ * (symm_host.c). Above this table nothing knows which of them it talks to.
+ *
+ * Unless said otherwise a function is local, may be called by any thread with one caller per object
+ * at a time, returns an MPI error class with the error recorded, and leaves nothing behind when it
+ * fails. "Teardown" functions cannot fail: they log what the driver refuses and go on. */
+#ifndef SYMM_DEVICE_H
+#define SYMM_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mpi_symm.h"
+#include "symm_error.h"
+#include "symm_reduce.h"
+
+/* A device in use: a CUDA context, or this host. Owned by its backend. */
+typedef struct symm_device symm_device_t;
+
+/* An ordered line of copies and reductions on a device, with its two lanes (see copy). Any thread may
+ * use it; calls take turns. */
+typedef struct symm_queue symm_queue_t;
+
+/* One rank's physical allocation; what value means, the backend knows. */
+typedef struct symm_memory {
+    uint64_t value;
+    size_t len;
+} symm_memory_t;
+
+#define SYMM_FABRIC_HANDLE_BYTES 64
+
+typedef struct symm_fabric_handle {
+    unsigned char bytes[SYMM_FABRIC_HANDLE_BYTES];
+} symm_fabric_handle_t;
+
+/* Lanes of a queue: work on one lane is in order, work on different lanes may overlap. */
+typedef enum symm_lane { SYMM_LANE_MAIN, SYMM_LANE_LOCAL, SYMM_LANE_COUNT } symm_lane_t;
+
+/* What a plain pointer points to, as far as copies and kernels care. */
+typedef enum symm_pointer_kind {
+    SYMM_POINTER_HOST,   /* ordinary or pinned host memory: loads and stores work */
+    SYMM_POINTER_DEVICE, /* memory of a GPU: only copies and kernels may touch it */
+} symm_pointer_kind_t;
+
+typedef struct symm_device_ops {
+    symm_kind_t kind;
+
+    /* Opens the device this rank shall use: that of the thread's current context, otherwise one
+     * near the rank's cores, spread by local_rank. Each call is paired with a close. */
+    int (*open)(int local_rank, symm_device_t **device_p, symm_error_t *error);
+    void (*close)(symm_device_t *device);
+
+    /* Bytes that allocations and mappings are multiples of. */
+    size_t (*granularity)(const symm_device_t *device);
+
+    /* A line for people: "NVIDIA H200 (device 0)". Static as long as the device is open. */
+    const char *(*describe)(const symm_device_t *device);
+
+    /* Multiprocessors that kernels can use, 0 on the host. */
+    uint32_t (*multiprocessors)(const symm_device_t *device);
+
+    /* Allocates len bytes (a multiple of the granularity) that peers can map. */
+    int (*memory_create)(symm_device_t *device, size_t len, symm_memory_t *memory_p,
+                         symm_error_t *error);
+    /* Gives a descriptor to send to peers of this host; the caller closes it. */
+    int (*memory_export)(symm_device_t *device, const symm_memory_t *memory, int *fd_p,
+                         symm_error_t *error);
+    /* Gives a handle that is good on all hosts of an NVLink fabric. MPI_ERR_UNSUPPORTED_OPERATION
+     * without an error recorded when the device or this allocation has none. */
+    int (*memory_export_fabric)(symm_device_t *device, const symm_memory_t *memory,
+                                symm_fabric_handle_t *handle_p);
+    /* Takes a peer's memory of len bytes; the descriptor stays the caller's to close. */
+    int (*memory_import)(symm_device_t *device, int fd, size_t len, symm_memory_t *memory_p,
+                         symm_error_t *error);
+    int (*memory_import_fabric)(symm_device_t *device, const symm_fabric_handle_t *handle,
+                                size_t len, symm_memory_t *memory_p, symm_error_t *error);
+    /* Drops this process's hold on created or imported memory. Mappings keep it alive. Teardown. */
+    void (*memory_release)(symm_device_t *device, symm_memory_t *memory);
+
+    /* Reserves len bytes of addresses; maps memory into a part of it, readable and writable by this
+     * rank's device; ends such a mapping; gives the addresses back. The last two are teardown. */
+    int (*range_reserve)(symm_device_t *device, size_t len, void **base_p, symm_error_t *error);
+    int (*range_map)(symm_device_t *device, void *at, const symm_memory_t *memory,
+                     symm_error_t *error);
+    void (*range_unmap)(symm_device_t *device, void *at, size_t len);
+    void (*range_free)(symm_device_t *device, void *base, size_t len);
+
+    int (*queue_create)(symm_device_t *device, symm_queue_t **queue_p, symm_error_t *error);
+    void (*queue_destroy)(symm_queue_t *queue); /* waits for what is under way; teardown */
+
+    /* Starts copying len bytes. On a GPU: between any two of mapped segments, other device memory,
+     * pinned and ordinary host memory; on the host: between host memory only. The source must not
+     * change, the destination not be used, before queue_wait. Returns MPI_ERR_OTHER, logging the
+     * cause, when the copy cannot be started. */
+    int (*copy)(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src, size_t len);
+    /* Starts filling with zero bytes. */
+    int (*zero)(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len);
+    /* Starts a reduction on the main lane. MPI_ERR_UNSUPPORTED_OPERATION when there are more
+     * sources or destinations than max_ranks. */
+    int (*reduce)(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
+    /* Waits until all lanes are done, driving progress; their results are then visible to this
+     * host, to every stream and to every peer. Returns MPI_ERR_OTHER, logging the cause, when the
+     * device reports a failure. */
+    int (*queue_wait)(symm_queue_t *queue);
+
+    /* Whether kernels on device can read and write ptr, memory outside any window. */
+    bool (*reaches)(symm_device_t *device, const void *ptr);
+
+    /* What ptr points to, by the driver's word; see symm_pointer_kind(). */
+    symm_pointer_kind_t (*pointer_kind)(const void *ptr);
+
+    /* Frees what the backend keeps for the life of the process. */
+    void (*finalize)(void);
+
+    /* Most sources or destinations of one reduction. */
+    int max_ranks;
+} symm_device_ops_t;
+
+extern const symm_device_ops_t symm_host_ops;
+extern const symm_device_ops_t symm_cuda_ops; /* only in a library built with CUDA's headers */
+
+/* The backend of a kind; NULL when this library was built without it. */
+const symm_device_ops_t *symm_device_ops(symm_kind_t kind);
+
+/* Classifies ptr. Costs a few loads while the process has not used CUDA. */
+SYMM_EXPORT symm_pointer_kind_t symm_pointer_kind(const void *ptr);
+
+#endif

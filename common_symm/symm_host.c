@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * The host backend: segments are memfd memory, copies and reductions run on the calling thread at
+ * the moment they are started, so that waiting for a queue is nothing but a fence. */
+#include "symm_config.h"
+
+#include "symm_device.h"
+#include "symm_log.h"
+#include "symm_shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct symm_device {
+    size_t page;
+};
+
+struct symm_queue {
+    symm_device_t *device;
+};
+
+static symm_device_t this_host;
+static symm_queue_t this_queue = {&this_host};
+
+static int host_open(int local_rank, symm_device_t **device_p, symm_error_t *error)
+{
+    (void) local_rank; /* all ranks of a host share it */
+    (void) error;
+    this_host.page = (size_t) sysconf(_SC_PAGESIZE);
+    *device_p = &this_host;
+    return MPI_SUCCESS;
+}
+
+static void host_close(symm_device_t *device)
+{
+    (void) device;
+}
+
+static size_t host_granularity(const symm_device_t *device)
+{
+    return device->page;
+}
+
+static const char *host_describe(const symm_device_t *device)
+{
+    (void) device;
+    return "host memory";
+}
+
+static uint32_t host_multiprocessors(const symm_device_t *device)
+{
+    (void) device;
+    return 0;
+}
+
+static int host_memory_create(symm_device_t *device, size_t len, symm_memory_t *memory_p,
+                              symm_error_t *error)
+{
+    (void) device;
+    int fd;
+    int rc = symm_shm_create(len, &fd, error);
+    if (MPI_SUCCESS == rc) {
+        *memory_p = (symm_memory_t){(uint64_t) fd, len};
+    }
+    return rc;
+}
+
+static int host_duplicate(int fd, int *fd_p, symm_error_t *error)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (0 > copy) {
+        return symm_error_set_errno(error, MPI_ERR_NO_MEM, errno,
+                                    "dup of a memory handle; raise the descriptor limit (ulimit -n)");
+    }
+    *fd_p = copy;
+    return MPI_SUCCESS;
+}
+
+static int host_memory_export(symm_device_t *device, const symm_memory_t *memory, int *fd_p,
+                              symm_error_t *error)
+{
+    (void) device;
+    return host_duplicate((int) memory->value, fd_p, error);
+}
+
+static int host_memory_export_fabric(symm_device_t *device, const symm_memory_t *memory,
+                                     symm_fabric_handle_t *handle_p)
+{
+    (void) device;
+    (void) memory;
+    (void) handle_p;
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+static int host_memory_import(symm_device_t *device, int fd, size_t len, symm_memory_t *memory_p,
+                              symm_error_t *error)
+{
+    (void) device;
+    int copy = -1;
+    int rc = host_duplicate(fd, &copy, error);
+    if (MPI_SUCCESS == rc) {
+        *memory_p = (symm_memory_t){(uint64_t) copy, len};
+    }
+    return rc;
+}
+
+static int host_memory_import_fabric(symm_device_t *device, const symm_fabric_handle_t *handle,
+                                     size_t len, symm_memory_t *memory_p, symm_error_t *error)
+{
+    (void) device;
+    (void) handle;
+    (void) len;
+    (void) memory_p;
+    return symm_error_set(error, MPI_ERR_UNSUPPORTED_OPERATION, "host memory has no fabric handle");
+}
+
+static void host_memory_release(symm_device_t *device, symm_memory_t *memory)
+{
+    (void) device;
+    (void) close((int) memory->value); /* only EBADF is possible, and would be our bug */
+    memory->len = 0;
+}
+
+static int host_range_reserve(symm_device_t *device, size_t len, void **base_p, symm_error_t *error)
+{
+    (void) device;
+    void *base = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (MAP_FAILED == base) {
+        return symm_error_set_errno(error, MPI_ERR_NO_MEM, errno,
+                                    "reserving %zu bytes of addresses; raise the address space "
+                                    "limit (ulimit -v)",
+                                    len);
+    }
+    *base_p = base;
+    return MPI_SUCCESS;
+}
+
+static int host_range_map(symm_device_t *device, void *at, const symm_memory_t *memory,
+                          symm_error_t *error)
+{
+    (void) device;
+    void *mapped;
+    return symm_shm_map((int) memory->value, memory->len, at, &mapped, error);
+}
+
+static void host_range_unmap(symm_device_t *device, void *at, size_t len)
+{
+    (void) device;
+    /* Keep the addresses reserved: another thread's mmap must not land in the middle. */
+    void *hole = mmap(at, len, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (MAP_FAILED == hole) {
+        symm_log(SYMM_LOG_WARN, "unmapping %zu bytes at %p: %s", len, at, strerror(errno));
+    }
+}
+
+static void host_range_free(symm_device_t *device, void *base, size_t len)
+{
+    (void) device;
+    symm_shm_unmap(base, len);
+}
+
+static int host_queue_create(symm_device_t *device, symm_queue_t **queue_p, symm_error_t *error)
+{
+    (void) device;
+    (void) error;
+    *queue_p = &this_queue;
+    return MPI_SUCCESS;
+}
+
+static void host_queue_destroy(symm_queue_t *queue)
+{
+    (void) queue;
+}
+
+static int host_copy(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src, size_t len)
+{
+    (void) queue;
+    (void) lane;
+    memcpy(dst, src, len);
+    return MPI_SUCCESS;
+}
+
+static int host_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len)
+{
+    (void) queue;
+    (void) lane;
+    memset(dst, 0, len);
+    return MPI_SUCCESS;
+}
+
+static int host_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks)
+{
+    (void) queue;
+    (void) blocks;
+    return 0 == symm_reduce_host(reduce) ? MPI_SUCCESS : MPI_ERR_OP;
+}
+
+static int host_queue_wait(symm_queue_t *queue)
+{
+    (void) queue;
+    atomic_thread_fence(memory_order_seq_cst);
+    return MPI_SUCCESS;
+}
+
+static bool host_reaches(symm_device_t *device, const void *ptr)
+{
+    (void) device;
+    return SYMM_POINTER_HOST == symm_pointer_kind(ptr);
+}
+
+static symm_pointer_kind_t host_pointer_kind(const void *ptr)
+{
+    (void) ptr;
+    return SYMM_POINTER_HOST;
+}
+
+static void host_finalize(void)
+{
+}
+
+const symm_device_ops_t symm_host_ops = {
+    .kind = SYMM_KIND_SYSTEM,
+    .open = host_open,
+    .close = host_close,
+    .granularity = host_granularity,
+    .describe = host_describe,
+    .multiprocessors = host_multiprocessors,
+    .memory_create = host_memory_create,
+    .memory_export = host_memory_export,
+    .memory_export_fabric = host_memory_export_fabric,
+    .memory_import = host_memory_import,
+    .memory_import_fabric = host_memory_import_fabric,
+    .memory_release = host_memory_release,
+    .range_reserve = host_range_reserve,
+    .range_map = host_range_map,
+    .range_unmap = host_range_unmap,
+    .range_free = host_range_free,
+    .queue_create = host_queue_create,
+    .queue_destroy = host_queue_destroy,
+    .copy = host_copy,
+    .zero = host_zero,
+    .reduce = host_reduce,
+    .queue_wait = host_queue_wait,
+    .reaches = host_reaches,
+    .pointer_kind = host_pointer_kind,
+    .finalize = host_finalize,
+    .max_ranks = INT_MAX,
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Settings of the shared library. The osc component registers them as MCA parameters and fills them
+ * before the first window; tests set them directly. */
+#ifndef SYMM_OPTIONS_H
+#define SYMM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "mpi_symm.h"
+
+typedef struct symm_options {
+    size_t cache_bytes;            /* most bytes of own freed segments kept for reuse, per communicator */
+    unsigned rendezvous_timeout_ms; /* longest wait for a peer's handle */
+    bool fabric_handles;           /* ask the driver for FABRIC handles before file descriptors */
+} symm_options_t;
+
+SYMM_EXPORT extern symm_options_t symm_options;
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Counters and the latest plan, as symm_stats_query() and symm_plan_query() show them. */
+#ifndef SYMM_STATS_H
+#define SYMM_STATS_H
+
+#include <stdatomic.h>
+
+#include "mpi_symm.h"
+
+#define SYMM_COUNTER_FIELD(field, description) _Atomic uint64_t field;
+typedef struct symm_counters {
+    SYMM_COUNTER_LIST(SYMM_COUNTER_FIELD)
+} symm_counters_t;
+#undef SYMM_COUNTER_FIELD
+
+SYMM_EXPORT extern symm_counters_t symm_counters;
+
+/* Counts; relaxed, since nothing is ordered by a counter. */
+#define SYMM_COUNT(field, amount)                                                                  \
+    ((void) atomic_fetch_add_explicit(&symm_counters.field, (uint64_t) (amount),                   \
+                                      memory_order_relaxed))
+
+/* How one collective was carried out. The texts are static. */
+typedef struct symm_plan_note {
+    const char *collective; /* "allreduce" */
+    uint64_t bytes;         /* of one rank's contribution */
+    const char *dtype;      /* "f32", NULL where no elements are combined */
+    const char *op;         /* "sum", likewise */
+    const char *plan;       /* "two_shot_sm" */
+    int ranks;
+    uint32_t blocks; /* launch shape; 0 when nothing was launched */
+    uint32_t threads;
+} symm_plan_note_t;
+
+/* Remembers note as the calling thread's latest plan. */
+SYMM_EXPORT void symm_stats_note_plan(const symm_plan_note_t *note);
+
+/* Writes note in the form that symm_plan_query() documents; cut to len bytes. */
+SYMM_EXPORT void symm_plan_text(const symm_plan_note_t *note, char *text, size_t len);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Creates windows, from the cache where it can, and keeps the registry of their addresses. */
+#include "symm_config.h"
+
+#include "symm_window.h"
+#include "symm_log.h"
+#include "symm_options.h"
+#include "symm_registry.h"
+#include "symm_stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+symm_options_t symm_options = {
+    .cache_bytes = (size_t) 256 << 20,
+    .rendezvous_timeout_ms = 60000,
+    .fabric_handles = true,
+};
+
+static symm_registry_t registry = SYMM_REGISTRY_INIT;
+
+/* What goes round before anything is made. */
+typedef struct window_record {
+    int code;
+    int collectives;    /* the coll component runs here */
+    uint32_t cached;    /* id of a cached mapping that would do, 0 if none */
+    uint64_t granularity;
+} window_record_t;
+
+_Static_assert(sizeof(window_record_t) <= SYMM_EXCHANGE_RECORD_MAX, "does not fit the scratch");
+
+/* What the records of all ranks say. */
+typedef struct window_decision {
+    bool collectives;
+    uint32_t cached;
+} window_decision_t;
+
+static symm_window_t *allocate_window(symm_comm_t *comm, const symm_window_part_t *parts)
+{
+    symm_window_t *window = calloc(1, sizeof(*window));
+    if (NULL == window) {
+        return NULL;
+    }
+    int size = comm->exchange.size;
+    window->parts = malloc((size_t) size * sizeof(*window->parts));
+    if (NULL == window->parts) {
+        free(window);
+        return NULL;
+    }
+    memcpy(window->parts, parts, (size_t) size * sizeof(*window->parts));
+    window->rank = comm->exchange.rank;
+    window->size = size;
+    return window;
+}
+
+/* Opens the device and makes an empty mapping of the right layout. Local. */
+static int prepare(symm_comm_t *comm, symm_kind_t kind, bool contiguous,
+                   const symm_window_part_t *parts, symm_mapping_t **mapping_p,
+                   symm_error_t *error)
+{
+    const symm_exchange_t *exchange = &comm->exchange;
+    const symm_device_ops_t *ops = symm_device_ops(kind);
+    if (NULL == ops) {
+        return symm_error_set(error, MPI_ERR_UNSUPPORTED_OPERATION,
+                              "built without support for %s memory", symm_kind_name(kind));
+    }
+    symm_device_t *device;
+    size_t *sizes = malloc((size_t) exchange->size * sizeof(*sizes));
+    if (NULL == sizes) {
+        return symm_error_set(error, MPI_ERR_NO_MEM, "no memory for %d sizes", exchange->size);
+    }
+    for (int r = 0; r < exchange->size; ++r) {
+        sizes[r] = parts[r].size;
+    }
+    int rc = ops->open(exchange->rank, &device, error);
+    if (MPI_SUCCESS == rc) {
+        rc = symm_mapping_prepare(ops, device, exchange->rank, exchange->size, sizes, contiguous,
+                                  mapping_p, error);
+    }
+    free(sizes);
+    return rc;
+}
+
+/* Puts all records together; the same on all ranks. Returns whether the ranks' devices allocate in
+ * the same units, without which their layouts would differ. */
+static bool combine(const window_record_t *records, int size, window_decision_t *decision_p)
+{
+    bool same_units = true;
+    *decision_p = (window_decision_t){true, records[0].cached};
+    for (int r = 0; r < size; ++r) {
+        decision_p->collectives = decision_p->collectives && 0 != records[r].collectives;
+        if (records[r].cached != records[0].cached) {
+            decision_p->cached = 0;
+        }
+        same_units = same_units && records[r].granularity == records[0].granularity;
+    }
+    return same_units;
+}
+
+/* Learns how all ranks prepared and what they have. Collective. */
+static int decide(symm_comm_t *comm, const symm_mapping_t *mapping, window_decision_t *decision_p,
+                  symm_error_t *error, const char *what)
+{
+    const symm_exchange_t *exchange = &comm->exchange;
+    window_record_t *records = exchange->scratch;
+    window_record_t mine = {.code = error->code, .collectives = comm->shared};
+    if (NULL != mapping) {
+        mine.cached = symm_comm_cached_match(comm, mapping);
+        mine.granularity = mapping->layout.granularity;
+    }
+    int rc = symm_gather(exchange, &mine, records, sizeof(mine), what);
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
+    bool same_units = combine(records, exchange->size, decision_p);
+    for (int r = 0; r < exchange->size; ++r) {
+        exchange->codes[r] = records[r].code;
+        if (MPI_SUCCESS == records[r].code && !same_units) {
+            exchange->codes[r] = symm_error_set(error, MPI_ERR_UNSUPPORTED_OPERATION,
+                                                "the ranks' devices allocate in different units; "
+                                                "use GPUs of one model");
+        }
+    }
+    return symm_agree_gathered(exchange, error, what);
+}
+
+/* Makes the mapping ready for use: the cached one, or the prepared one by building it. Collective.
+ * *mapping_p is replaced, and belongs to the caller also on failure. */
+static int obtain_mapping(symm_comm_t *comm, const window_decision_t *decision,
+                          symm_mapping_t **mapping_p, symm_error_t *error, const char *what)
+{
+    uint32_t id = comm->next_mapping++;
+    if (0 == decision->cached) {
+        (*mapping_p)->id = id;
+        return symm_mapping_build(*mapping_p, &comm->exchange, what);
+    }
+    symm_mapping_t *cached = symm_comm_take_cached(comm, decision->cached);
+    if (NULL == cached) {
+        /* A thread that freed a window meanwhile has evicted it; publishing tells the others. */
+        (void) symm_error_set(error, MPI_ERR_OTHER, "a cached segment vanished; create again");
+        return MPI_SUCCESS;
+    }
+    symm_mapping_destroy(*mapping_p);
+    *mapping_p = cached;
+    SYMM_COUNT(windows_from_cache, 1);
+    (void) symm_mapping_zero_pad(cached, error); /* its outcome is agreed on when publishing */
+    return MPI_SUCCESS;
+}
+
+/* Enters the window where pointers and serial numbers are looked up. Local. */
+static int enter_tables(symm_window_t *window, symm_error_t *error)
+{
+    symm_mapping_t *mapping = window->mapping;
+    int rc = symm_registry_insert(&registry, mapping->range, mapping->layout.range_len, window);
+    if (MPI_SUCCESS == rc) {
+        rc = symm_comm_add_window(window->comm, window);
+        if (MPI_SUCCESS != rc) {
+            symm_registry_remove(&registry, mapping->range);
+        }
+    }
+    return MPI_SUCCESS == rc ? rc : symm_error_set(error, rc, "no memory to register the window");
+}
+
+static void leave_tables(symm_window_t *window)
+{
+    symm_registry_remove(&registry, window->mapping->range);
+    symm_comm_remove_window(window->comm, window);
+}
+
+/* Enters the tables on all ranks or none. Collective. */
+static int publish(symm_window_t *window, symm_error_t *error, const char *what)
+{
+    bool entered = MPI_SUCCESS == error->code && MPI_SUCCESS == enter_tables(window, error);
+    int rc = symm_agree(&window->comm->exchange, error, what);
+    if (MPI_SUCCESS == rc && window->collectives) {
+        atomic_fetch_add(&window->comm->live_windows, 1);
+    } else if (MPI_SUCCESS != rc && entered) {
+        leave_tables(window);
+    }
+    return rc;
+}
+
+/* The collective part of a creation, from the local preparation on. */
+static int create_agreed(symm_window_t *window, symm_comm_t *comm, symm_mapping_t **mapping_p,
+                         symm_error_t *error, const char *what)
+{
+    window_decision_t decision;
+    int rc = decide(comm, *mapping_p, &decision, error, what);
+    if (MPI_SUCCESS == rc && decision.collectives && NULL == comm->control) {
+        rc = symm_comm_make_control(comm, what);
+    }
+    if (MPI_SUCCESS == rc) {
+        rc = obtain_mapping(comm, &decision, mapping_p, error, what);
+    }
+    if (MPI_SUCCESS == rc) {
+        window->comm = comm;
+        window->mapping = *mapping_p;
+        window->serial = comm->next_window;
+        window->collectives = decision.collectives;
+        rc = publish(window, error, what);
+    }
+    ++comm->next_window; /* on all ranks, whatever came of it */
+    return rc;
+}
+
+static void log_window(const symm_window_t *window, symm_kind_t kind)
+{
+    const symm_mapping_t *mapping = window->mapping;
+    symm_log(SYMM_LOG_INFO, "window %u: %s, %d ranks, rank %d has %zu bytes on %s%s",
+             (unsigned) window->serial, symm_kind_name(kind), window->size, window->rank,
+             window->parts[window->rank].size, mapping->ops->describe(mapping->device),
+             mapping->layout.contiguous ? ", contiguous" : "");
+}
+
+int symm_window_create(symm_comm_t *comm, MPI_Win handle, symm_kind_t kind, bool contiguous,
+                       const symm_window_part_t *parts, const char *what, symm_window_t **window_p)
+{
+    symm_error_t error = {0};
+    symm_mapping_t *mapping = NULL;
+    symm_window_t *window = allocate_window(comm, parts);
+    if (NULL == window) {
+        (void) symm_error_set(&error, MPI_ERR_NO_MEM, "no memory for a window");
+    } else {
+        (void) prepare(comm, kind, contiguous, parts, &mapping, &error); /* error has the outcome */
+    }
+    symm_window_t nothing = {0}; /* what a rank without memory takes through the agreement */
+    int rc = create_agreed(NULL == window ? &nothing : window, comm, &mapping, &error, what);
+    if (MPI_SUCCESS != rc) {
+        symm_mapping_destroy(mapping);
+        if (NULL != window) {
+            free(window->parts);
+            free(window);
+        }
+        SYMM_COUNT(windows_failed, 1);
+        return rc;
+    }
+    window->handle = handle;
+    atomic_fetch_add(&comm->references, 1);
+    SYMM_COUNT(windows_created, 1);
+    log_window(window, kind);
+    *window_p = window;
+    return MPI_SUCCESS;
+}
+
+void symm_window_free(symm_window_t *window)
+{
+    symm_comm_t *comm = window->comm;
+    symm_mapping_t *mapping = window->mapping;
+    (void) mapping->ops->queue_wait(mapping->queue); /* has logged a failure; teardown goes on */
+    symm_window_control_barrier(mapping->control, window->rank, window->size,
+                                &mapping->barrier_round);
+    if (window->collectives) {
+        atomic_fetch_sub(&comm->live_windows, 1);
+    }
+    leave_tables(window);
+    symm_comm_cache_mapping(comm, mapping);
+    symm_comm_release(comm);
+    free(window->parts);
+    free(window);
+    SYMM_COUNT(windows_freed, 1);
+}
+
+symm_window_t *symm_window_find(const void *ptr, size_t len)
+{
+    return symm_registry_find(&registry, ptr, len);
+}
+
+const char *symm_kind_name(symm_kind_t kind)
+{
+    switch (kind) {
+    case SYMM_KIND_SYSTEM:
+        return "system";
+    case SYMM_KIND_CUDA_DEVICE:
+        return "cuda:device";
+    default:
+        return "?";
+    }
+}
+
+int symm_pointer_query(const void *ptr, size_t len, MPI_Win *win_p)
+{
+    if (NULL == win_p) {
+        return MPI_ERR_ARG;
+    }
+    const symm_window_t *window = symm_window_find(ptr, len);
+    if (NULL == window) {
+        return MPI_ERR_BASE;
+    }
+    *win_p = window->handle;
+    return MPI_SUCCESS;
+}
+
+/* The symmetric window behind an MPI window, NULL when it is another component's. */
+static const symm_window_t *window_of(MPI_Win win)
+{
+    void *base;
+    int found;
+    if (MPI_WIN_NULL == win ||
+        MPI_SUCCESS != PMPI_Win_get_attr(win, MPI_WIN_BASE, &base, &found) || !found) {
+        return NULL;
+    }
+    const symm_window_t *window = symm_window_find(base, 0);
+    return NULL != window && win == window->handle ? window : NULL;
+}
+
+int symm_window_query(MPI_Win win, symm_window_info_t *info_p)
+{
+    if (NULL == info_p) {
+        return MPI_ERR_ARG;
+    }
+    const symm_window_t *window = window_of(win);
+    if (NULL == window) {
+        return MPI_ERR_WIN;
+    }
+    *info_p = (symm_window_info_t){
+        .kind = window->mapping->ops->kind,
+        .rank = window->rank,
+        .size = window->size,
+        .serial = window->serial,
+        .base = symm_window_base(window, window->rank),
+        .size_bytes = window->parts[window->rank].size,
+        .stride = window->mapping->layout.stride,
+    };
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * A symmetric window: a mapping in use, with what its ranks asked for. What MPI does on windows is
+ * the osc component's work. */
+#ifndef SYMM_WINDOW_H
+#define SYMM_WINDOW_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symm_comm.h"
+#include "symm_mapping.h"
+
+/* What one rank asked for. */
+typedef struct symm_window_part {
+    size_t size; /* bytes */
+    int disp_unit;
+} symm_window_part_t;
+
+struct symm_window {
+    symm_comm_t *comm; /* a reference */
+    MPI_Win handle;    /* MPI_WIN_NULL in tests without MPI windows */
+    uint32_t serial;
+    int rank;
+    int size;
+    bool collectives;          /* counted in comm->live_windows */
+    symm_window_part_t *parts; /* [size] */
+    symm_mapping_t *mapping;
+};
+
+/* Creates a window of kind on comm; parts [size of comm] is what each rank asked for, known to all.
+ * Collective. `what` is the user's call, for messages. A rank's failure is everyone's: all return the
+ * same MPI error class, nothing is left, and comm works on. */
+SYMM_EXPORT int symm_window_create(symm_comm_t *comm, MPI_Win handle, symm_kind_t kind,
+                                   bool contiguous, const symm_window_part_t *parts,
+                                   const char *what, symm_window_t **window_p);
+
+/* Frees window: waits until all ranks have come (driving progress), then keeps the mapping for a
+ * window of the same shape, or unmaps it. Collective over the window's ranks, needs no communicator. */
+SYMM_EXPORT void symm_window_free(symm_window_t *window);
+
+/* The window that holds all of [ptr, ptr + len), or NULL; len may be 0. O(log n). */
+SYMM_EXPORT symm_window_t *symm_window_find(const void *ptr, size_t len);
+
+/* Where rank's memory lies in this process. */
+static inline void *symm_window_base(const symm_window_t *window, int rank)
+{
+    return symm_mapping_data(window->mapping, rank);
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * What a reduction kernel takes, laid out alike for the C launcher and the CUDA kernel, and how the
+ * kernels in the fatbin are named. See symm_reduce.h for what a reduction means. */
+#ifndef SYMM_REDUCE_PARAMS_H
+#define SYMM_REDUCE_PARAMS_H
+
+#include <stdint.h>
+
+/* Ranks that fit the kernel's parameter block: 2 x 32 pointers are 512 bytes of its 4 KiB. */
+#define SYMM_REDUCE_MAX_RANKS 32
+
+/* Threads of a block: 4 packs of 16 bytes in flight per thread and source at 512 threads saturate
+ * NVLink from 32 blocks on. Blocks are the launcher's choice, see symm_reduce_blocks(). */
+#define SYMM_REDUCE_THREADS 512
+
+/* A kernel is named SYMM_REDUCE_KERNEL_PREFIX <op name> "_" <dtype name>, as "symm_reduce_sum_f32".
+ * Not every dtype has its own: symm_reduce_kernel_name() tells which kernel serves. */
+#define SYMM_REDUCE_KERNEL_PREFIX "symm_reduce_"
+
+typedef struct symm_reduce_params {
+    uint64_t count; /* elements */
+    uint32_t nsrc;
+    uint32_t ndst;
+    uint32_t *block_counter_dev; /* zero before and after each launch; device memory */
+    uint32_t *done_flag;         /* mapped host memory; gets done_value when all is written */
+    uint32_t done_value;
+    uint32_t reserved; /* keeps the pointers below 8-byte aligned; 0 */
+    const void *src[SYMM_REDUCE_MAX_RANKS];
+    void *dst[SYMM_REDUCE_MAX_RANKS];
+} symm_reduce_params_t;
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * The osc component of symmetric windows: its component and module structures, and the functions that
+ * its files share. MPI sees one module per window.
+ *
+ * NOTE threads. Several threads may lock different targets of one window, and put and get within one
+ * epoch. `lock` guards the fields that say which epochs are open; nothing waits while holding it. */
+#ifndef OSC_SYMM_H
+#define OSC_SYMM_H
+
+#include "symm_ompi_compat.h"
+
+#include "ompi/mca/osc/base/base.h"
+#include "ompi/mca/osc/osc.h"
+#include "ompi/win/win.h"
+#include "opal/threads/mutex.h"
+
+#include "osc_symm_decide.h"
+#include "symm_window.h"
+
+typedef struct ompi_osc_symm_component {
+    ompi_osc_base_component_t super;
+    int priority;
+    int verbose;
+    char *kind; /* for windows without the info key; "" for none */
+    int rendezvous_timeout_ms;
+    bool fabric_handles;
+    size_t cache_bytes;
+} ompi_osc_symm_component_t;
+
+/* Open MPI finds the component by this name. */
+SYMM_EXPORT extern ompi_osc_symm_component_t mca_osc_symm_component;
+
+/* A passive-target lock that this rank holds. */
+typedef enum osc_symm_held {
+    OSC_SYMM_HELD_NONE,
+    OSC_SYMM_HELD_SHARED,
+    OSC_SYMM_HELD_EXCLUSIVE,
+    OSC_SYMM_HELD_NOCHECK, /* taken with MPI_MODE_NOCHECK: nothing was locked */
+} osc_symm_held_t;
+
+typedef struct ompi_osc_symm_module {
+    ompi_osc_base_module_t super;
+    ompi_win_t *win;
+    symm_window_t *window;
+    bool noncontig; /* the info key alloc_shared_noncontig is honoured */
+    opal_mutex_t lock;
+
+    /* The access epochs that are open. */
+    bool fence_open;
+    bool lock_all;
+    bool lock_all_nocheck;
+    uint8_t *held;      /* [size] osc_symm_held_t */
+    int held_count;     /* targets that are locked */
+    bool started;       /* MPI_Win_start without its complete */
+    int *start_ranks;   /* [start_count] */
+    int start_count;
+
+    /* The exposure epoch that is open. */
+    bool posted; /* MPI_Win_post without its wait */
+    int post_count;
+} ompi_osc_symm_module_t;
+
+static inline ompi_osc_symm_module_t *ompi_osc_symm_module_of(const ompi_win_t *win)
+{
+    return (ompi_osc_symm_module_t *) win->w_osc_module;
+}
+
+/* osc_symm_module.c: makes the module of a window that exists and attaches it to win, with the info
+ * keys that are honoured. On failure the window is the caller's still. Local. */
+int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window, bool required,
+                                bool noncontig);
+/* Frees the module alone, if there is one; the window is the caller's. */
+void ompi_osc_symm_module_destroy(ompi_win_t *win);
+int ompi_osc_symm_free(ompi_win_t *win);
+int ompi_osc_symm_shared_query(ompi_win_t *win, int rank, size_t *size, int *disp_unit,
+                               void *baseptr);
+int ompi_osc_symm_attach(ompi_win_t *win, void *base, size_t len);
+int ompi_osc_symm_detach(ompi_win_t *win, const void *base);
+
+/* osc_symm_info.c: reads the request out of info; puts the honoured keys of a symmetric window into
+ * its info; takes our keys out of that of any other window. */
+void ompi_osc_symm_info_read(opal_info_t *info, const char *default_kind,
+                             osc_symm_request_t *request_p, symm_error_t *error);
+int ompi_osc_symm_info_publish(ompi_win_t *win, bool required);
+void ompi_osc_symm_info_clear(ompi_win_t *win);
+
+/* osc_symm_comm.c */
+int ompi_osc_symm_put(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,
+                      int target, ptrdiff_t target_disp, int target_count,
+                      ompi_datatype_t *target_dt, ompi_win_t *win);
+int ompi_osc_symm_get(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt, int target,
+                      ptrdiff_t target_disp, int target_count, ompi_datatype_t *target_dt,
+                      ompi_win_t *win);
+/* Completes all operations that this rank has started on the window. Returns an MPI error class. */
+int ompi_osc_symm_complete_operations(const ompi_osc_symm_module_t *module);
+
+/* osc_symm_unsupported.c: fills the table's entries of operations that are not there yet; each raises
+ * MPI_ERR_UNSUPPORTED_OPERATION. */
+void ompi_osc_symm_fill_unsupported(ompi_osc_base_module_t *table);
+/* Logs once per process that `call` is not supported with `what`. Returns the error class. */
+int ompi_osc_symm_unsupported(const char *call, const char *what);
+
+/* osc_symm_sync.c: fence and post/start/complete/wait */
+int ompi_osc_symm_fence(int assertion, ompi_win_t *win);
+int ompi_osc_symm_start(ompi_group_t *group, int assertion, ompi_win_t *win);
+int ompi_osc_symm_complete(ompi_win_t *win);
+int ompi_osc_symm_post(ompi_group_t *group, int assertion, ompi_win_t *win);
+int ompi_osc_symm_wait(ompi_win_t *win);
+int ompi_osc_symm_test(ompi_win_t *win, int *flag);
+
+/* osc_symm_lock.c: passive target */
+int ompi_osc_symm_lock(int lock_type, int target, int assertion, ompi_win_t *win);
+int ompi_osc_symm_unlock(int target, ompi_win_t *win);
+int ompi_osc_symm_lock_all(int assertion, ompi_win_t *win);
+int ompi_osc_symm_unlock_all(ompi_win_t *win);
+int ompi_osc_symm_sync(ompi_win_t *win);
+int ompi_osc_symm_flush(int target, ompi_win_t *win);
+int ompi_osc_symm_flush_all(ompi_win_t *win);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Put and get: the origin copies through the mapping, the target does nothing. When an epoch is open
+ * is osc_symm_sync.c's and osc_symm_lock.c's knowledge, kept in the module. */
+#include "symm_config.h"
+
+#include "osc_symm.h"
+
+#include "symm_copy.h"
+#include "symm_device.h"
+#include "symm_stats.h"
+
+static bool in_started_group(const ompi_osc_symm_module_t *module, int target)
+{
+    for (int i = 0; i < module->start_count; ++i) {
+        if (target == module->start_ranks[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether an access epoch to target is open (MPI-4.0, 12.5). */
+static bool may_access(const ompi_osc_symm_module_t *module, int target)
+{
+    return module->lock_all || OSC_SYMM_HELD_NONE != module->held[target] || module->fence_open ||
+           (module->started && in_started_group(module, target));
+}
+
+/* One contiguous transfer between the origin's memory and the target's window. */
+typedef struct transfer {
+    char *origin;
+    char *remote;
+    size_t len;
+} transfer_t;
+
+/* Finds where in the target's window the operation goes, and that it stays inside. */
+static int locate(const symm_window_t *window, int target, ptrdiff_t disp, ptrdiff_t offset,
+                  size_t len, char **remote_p)
+{
+    const symm_window_part_t *part = &window->parts[target];
+    ptrdiff_t start;
+    if (__builtin_mul_overflow(disp, (ptrdiff_t) part->disp_unit, &start) ||
+        __builtin_add_overflow(start, offset, &start) || 0 > start ||
+        (size_t) start > part->size || len > part->size - (size_t) start) {
+        return MPI_ERR_RMA_RANGE;
+    }
+    *remote_p = (char *) symm_window_base(window, target) + start;
+    return MPI_SUCCESS;
+}
+
+static int describe(const ompi_osc_symm_module_t *module, const void *origin_addr,
+                    int origin_count, const ompi_datatype_t *origin_dt, int target, ptrdiff_t disp,
+                    int target_count, const ompi_datatype_t *target_dt, transfer_t *transfer_p)
+{
+    ptrdiff_t origin_offset, target_offset;
+    size_t origin_len, target_len;
+    if (!may_access(module, target)) {
+        return MPI_ERR_RMA_SYNC;
+    }
+    if (!symm_ompi_contiguous(origin_dt, (size_t) origin_count, &origin_offset, &origin_len) ||
+        !symm_ompi_contiguous(target_dt, (size_t) target_count, &target_offset, &target_len)) {
+        return ompi_osc_symm_unsupported("MPI_Put or MPI_Get", "non-contiguous datatypes yet");
+    }
+    if (origin_len != target_len) {
+        return MPI_ERR_TRUNCATE;
+    }
+    transfer_p->origin = (char *) origin_addr + origin_offset;
+    transfer_p->len = origin_len;
+    return locate(module->window, target, disp, target_offset, target_len, &transfer_p->remote);
+}
+
+/* Starts a copy one end of which is the window; origin is the other end. */
+static int start_copy(const ompi_osc_symm_module_t *module, void *dst, const void *src, size_t len,
+                      const void *origin)
+{
+    const symm_mapping_t *mapping = module->window->mapping;
+    if (SYMM_KIND_SYSTEM == mapping->ops->kind &&
+        SYMM_POINTER_DEVICE == symm_pointer_kind(origin)) {
+        return symm_copy_blocking(dst, src, len);
+    }
+    return mapping->ops->copy(mapping->queue, SYMM_LANE_MAIN, dst, src, len);
+}
+
+int ompi_osc_symm_put(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,
+                      int target, ptrdiff_t target_disp, int target_count,
+                      ompi_datatype_t *target_dt, ompi_win_t *win)
+{
+    ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
+    transfer_t t;
+    if (MPI_PROC_NULL == target) {
+        return OMPI_SUCCESS;
+    }
+    int rc = describe(module, origin_addr, origin_count, origin_dt, target, target_disp,
+                      target_count, target_dt, &t);
+    if (MPI_SUCCESS != rc || 0 == t.len) {
+        return rc;
+    }
+    SYMM_COUNT(puts, 1);
+    SYMM_COUNT(put_bytes, t.len);
+    return start_copy(module, t.remote, t.origin, t.len, t.origin);
+}
+
+int ompi_osc_symm_get(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt, int target,
+                      ptrdiff_t target_disp, int target_count, ompi_datatype_t *target_dt,
+                      ompi_win_t *win)
+{
+    ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
+    transfer_t t;
+    if (MPI_PROC_NULL == target) {
+        return OMPI_SUCCESS;
+    }
+    int rc = describe(module, origin_addr, origin_count, origin_dt, target, target_disp,
+                      target_count, target_dt, &t);
+    if (MPI_SUCCESS != rc || 0 == t.len) {
+        return rc;
+    }
+    SYMM_COUNT(gets, 1);
+    SYMM_COUNT(get_bytes, t.len);
+    return start_copy(module, t.origin, t.remote, t.len, t.origin);
+}
+
+int ompi_osc_symm_complete_operations(const ompi_osc_symm_module_t *module)
+{
+    const symm_mapping_t *mapping = module->window->mapping;
+    return mapping->ops->queue_wait(mapping->queue);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Info keys of windows: reading them at creation, and letting MPI_Win_get_info tell which of ours are
+ * honoured. What the values mean is osc_symm_decide.c's work. */
+#include "symm_config.h"
+
+#include "osc_symm.h"
+
+#define KEY_NONCONTIG "alloc_shared_noncontig"
+#define KEY_ASSERTED  "mpi_assert_memory_alloc_kinds"
+
+void ompi_osc_symm_info_read(opal_info_t *info, const char *default_kind,
+                             osc_symm_request_t *request_p, symm_error_t *error)
+{
+    static const char *const keys[] = {SYMM_INFO_MEMORY_KIND, SYMM_INFO_REQUIRED, KEY_NONCONTIG,
+                                       KEY_ASSERTED};
+    char texts[4][MPI_MAX_INFO_VAL + 1];
+    const char *values[4];
+    for (int i = 0; i < 4; ++i) {
+        values[i] = symm_ompi_info_get(info, keys[i], texts[i], sizeof(texts[i])) ? texts[i] : NULL;
+    }
+    osc_symm_info_values_t known = {.memory_kind = values[0],
+                                    .required = values[1],
+                                    .noncontig = values[2],
+                                    .asserted_kinds = values[3]};
+    osc_symm_read_request(&known, default_kind, request_p, error);
+}
+
+static const ompi_osc_symm_module_t *module_of_object(opal_infosubscriber_t *object)
+{
+    return ompi_osc_symm_module_of((const ompi_win_t *) object);
+}
+
+/* The callbacks answer with the value in force; none of them can be changed on a live window. */
+
+static symm_ompi_info_text_t *answer_kind(opal_infosubscriber_t *object, symm_ompi_info_text_t *key,
+                                          symm_ompi_info_text_t *value)
+{
+    (void) key;
+    (void) value;
+    const symm_mapping_t *mapping = module_of_object(object)->window->mapping;
+    return (symm_ompi_info_text_t *) symm_kind_name(mapping->ops->kind);
+}
+
+static symm_ompi_info_text_t *answer_required(opal_infosubscriber_t *object,
+                                              symm_ompi_info_text_t *key,
+                                              symm_ompi_info_text_t *value)
+{
+    (void) object;
+    (void) key;
+    (void) value;
+    return (symm_ompi_info_text_t *) "true";
+}
+
+static symm_ompi_info_text_t *answer_noncontig(opal_infosubscriber_t *object,
+                                               symm_ompi_info_text_t *key,
+                                               symm_ompi_info_text_t *value)
+{
+    (void) key;
+    (void) value;
+    return (symm_ompi_info_text_t *) (module_of_object(object)->noncontig ? "true" : "false");
+}
+
+static int subscribe(ompi_win_t *win, const char *key, opal_key_interest_callback_t *answer)
+{
+    return opal_infosubscribe_subscribe(&win->super, (symm_ompi_info_text_t *) key,
+                                        (symm_ompi_info_text_t *) "", answer);
+}
+
+int ompi_osc_symm_info_publish(ompi_win_t *win, bool required)
+{
+    /* The window starts with a copy of the user's info, whatever of it is honoured. */
+    if (NULL != win->super.s_info) {
+        OBJ_RELEASE(win->super.s_info);
+    }
+    win->super.s_info = OBJ_NEW(opal_info_t);
+    int rc = subscribe(win, SYMM_INFO_MEMORY_KIND, answer_kind);
+    if (OMPI_SUCCESS == rc && required) {
+        rc = subscribe(win, SYMM_INFO_REQUIRED, answer_required);
+    }
+    if (OMPI_SUCCESS == rc && MPI_WIN_FLAVOR_SHARED == win->w_flavor) {
+        rc = subscribe(win, KEY_NONCONTIG, answer_noncontig);
+    }
+    return rc;
+}
+
+void ompi_osc_symm_info_clear(ompi_win_t *win)
+{
+    if (NULL != win->super.s_info) {
+        symm_ompi_info_remove(win->super.s_info, SYMM_INFO_MEMORY_KIND);
+        symm_ompi_info_remove(win->super.s_info, SYMM_INFO_REQUIRED);
+    }
+}

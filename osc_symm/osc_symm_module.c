@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * The module of a window: its making and end, and what MPI asks about its memory. */
+#include "symm_config.h"
+
+#include "osc_symm.h"
+
+#include <stdlib.h>
+
+static const ompi_osc_base_module_t module_table = {
+    .osc_win_shared_query = ompi_osc_symm_shared_query,
+    .osc_win_attach = ompi_osc_symm_attach,
+    .osc_win_detach = ompi_osc_symm_detach,
+    .osc_free = ompi_osc_symm_free,
+    .osc_put = ompi_osc_symm_put,
+    .osc_get = ompi_osc_symm_get,
+    .osc_fence = ompi_osc_symm_fence,
+    .osc_start = ompi_osc_symm_start,
+    .osc_complete = ompi_osc_symm_complete,
+    .osc_post = ompi_osc_symm_post,
+    .osc_wait = ompi_osc_symm_wait,
+    .osc_test = ompi_osc_symm_test,
+    .osc_lock = ompi_osc_symm_lock,
+    .osc_unlock = ompi_osc_symm_unlock,
+    .osc_lock_all = ompi_osc_symm_lock_all,
+    .osc_unlock_all = ompi_osc_symm_unlock_all,
+    .osc_sync = ompi_osc_symm_sync,
+    .osc_flush = ompi_osc_symm_flush,
+    .osc_flush_all = ompi_osc_symm_flush_all,
+    /* Completion at the target comes at no extra cost, so local completion is the same thing. */
+    .osc_flush_local = ompi_osc_symm_flush,
+    .osc_flush_local_all = ompi_osc_symm_flush_all,
+};
+
+int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window, bool required,
+                                bool noncontig)
+{
+    ompi_osc_symm_module_t *module = calloc(1, sizeof(*module));
+    if (NULL == module) {
+        return MPI_ERR_NO_MEM;
+    }
+    module->super = module_table;
+    ompi_osc_symm_fill_unsupported(&module->super);
+    module->win = win;
+    module->window = window;
+    module->noncontig = noncontig;
+    OBJ_CONSTRUCT(&module->lock, opal_mutex_t);
+    module->held = calloc((size_t) window->size, sizeof(*module->held));
+    module->start_ranks = calloc((size_t) window->size, sizeof(*module->start_ranks));
+    win->w_osc_module = &module->super;
+    if (NULL == module->held || NULL == module->start_ranks ||
+        OMPI_SUCCESS != ompi_osc_symm_info_publish(win, required)) {
+        ompi_osc_symm_module_destroy(win);
+        return MPI_ERR_NO_MEM;
+    }
+    return MPI_SUCCESS;
+}
+
+void ompi_osc_symm_module_destroy(ompi_win_t *win)
+{
+    ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
+    if (NULL == module) {
+        return;
+    }
+    OBJ_DESTRUCT(&module->lock);
+    free(module->held);
+    free(module->start_ranks);
+    free(module);
+    win->w_osc_module = NULL;
+}
+
+int ompi_osc_symm_free(ompi_win_t *win)
+{
+    symm_window_t *window = ompi_osc_symm_module_of(win)->window;
+    symm_window_free(window); /* waits for all ranks, as MPI-4.0, 12.2.5 demands */
+    ompi_osc_symm_module_destroy(win);
+    return OMPI_SUCCESS;
+}
+
+int ompi_osc_symm_shared_query(ompi_win_t *win, int rank, size_t *size, int *disp_unit,
+                               void *baseptr)
+{
+    const symm_window_t *window = ompi_osc_symm_module_of(win)->window;
+    int asked = rank;
+    if (MPI_PROC_NULL == rank) { /* MPI-4.0, 12.2.3: the lowest rank with memory */
+        asked = 0;
+        while (asked < window->size && 0 == window->parts[asked].size) {
+            ++asked;
+        }
+    }
+    void *base = asked < window->size ? symm_window_base(window, asked) : NULL;
+    *size = NULL != base ? window->parts[asked].size : 0;
+    *disp_unit = NULL != base ? window->parts[asked].disp_unit : 0;
+    *(void **) baseptr = base;
+    return OMPI_SUCCESS;
+}
+
+int ompi_osc_symm_attach(ompi_win_t *win, void *base, size_t len)
+{
+    (void) win;
+    (void) base;
+    (void) len;
+    return MPI_ERR_RMA_FLAVOR;
+}
+
+int ompi_osc_symm_detach(ompi_win_t *win, const void *base)
+{
+    (void) win;
+    (void) base;
+    return MPI_ERR_RMA_FLAVOR;
+}

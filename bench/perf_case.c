@@ -4,6 +4,8 @@
 
 #include "perf_case.h"
 
+#include <stdlib.h>
+
 const char *perf_op_name(perf_op_t op)
 {
     switch (op) {
@@ -29,7 +31,7 @@ static bool is_rma(const perf_case_t *c)
 const char *perf_case_manner(const perf_case_t *c)
 {
     if (is_rma(c)) {
-        return c->everyone ? "each to the next" : "rank 0 to 1";
+        return c->everyone ? "all ranks" : "one rank";
     }
     return c->in_place ? "in place" : "out of place";
 }
@@ -71,6 +73,11 @@ static size_t area(size_t bytes)
 {
     size_t needed = bytes + PERF_GUARD_BYTES;
     return (needed + PERF_BYTES_ALIGNMENT - 1) / PERF_BYTES_ALIGNMENT * PERF_BYTES_ALIGNMENT;
+}
+
+void *perf_case_allocate(size_t bytes)
+{
+    return aligned_alloc(PERF_BYTES_ALIGNMENT, area(bytes));
 }
 
 perf_layout_t perf_case_layout(unsigned ops, size_t max_bytes, int size)

@@ -6,7 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef enum perf_op { PERF_ALLREDUCE, PERF_ALLGATHER, PERF_PUT, PERF_GET, PERF_OP_COUNT } perf_op_t;
+typedef enum perf_op {
+    PERF_ALLREDUCE,
+    PERF_ALLGATHER,
+    PERF_PUT,
+    PERF_GET,
+    PERF_OP_COUNT
+} perf_op_t;
 
 /* Sets of operations are masks of these bits. */
 #define PERF_BIT(op)         (1u << (op))
@@ -26,7 +32,7 @@ typedef struct perf_case {
 /* "allreduce" ...; "?" when out of range. */
 const char *perf_op_name(perf_op_t op);
 
-/* "out of place", "in place", or for put and get "rank 0 to 1" and "each to the next". */
+/* "out of place", "in place", or for put and get "one rank" and "all ranks". */
 const char *perf_case_manner(const perf_case_t *c);
 
 /* Whether rank makes calls; in put and get by one rank the others wait. */
@@ -38,17 +44,22 @@ int perf_case_target(int rank, int size);
 /* Bytes of an output, the guard not counted. */
 size_t perf_case_output_bytes(const perf_case_t *c, int size);
 
-/* GB/s at a time per call: algorithmic (output bytes over time) and bus, as nccl-tests define them. */
+/* GB/s at a time per call: algorithmic (output bytes over time) and bus, as nccl-tests define them.
+ */
 double perf_case_algorithm_gbs(const perf_case_t *c, int size, double seconds);
 double perf_case_bus_gbs(const perf_case_t *c, int size, double seconds);
 
-/* What a contestant's memory must hold for all cases up to max_bytes: one input area and, behind it,
- * one output area, each with room for the guard. */
+/* What a contestant's memory must hold for all cases up to max_bytes: one input area and, behind
+ * it, one output area, each with room for the guard. */
 typedef struct perf_layout {
     size_t send_bytes;
     size_t recv_bytes;
 } perf_layout_t;
 
 perf_layout_t perf_case_layout(unsigned ops, size_t max_bytes, int size);
+
+/* Host memory for bytes and a guard, aligned alike for all contestants; NULL when there is none. To
+ * be freed with free(). */
+void *perf_case_allocate(size_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * See perf_cuda.h. The prototypes are those of the CUDA driver API manual, the symbols the versioned
- * ones that cuda.h maps them to. */
+ * See perf_cuda.h. The prototypes are those of the CUDA driver API manual, the symbols the
+ * versioned ones that cuda.h maps them to. */
 #include "symm_config.h"
 
 #include "perf_cuda.h"
@@ -126,9 +126,9 @@ bool perf_cuda_open(int local_rank, char *reason)
                    reason)) {
         return false;
     }
-    gpu.ready = succeeded(driver.context_set_current(gpu.context), "cuCtxSetCurrent", reason) &&
-                succeeded(driver.stream_create(&gpu.stream, STREAM_NON_BLOCKING), "cuStreamCreate",
-                          reason);
+    gpu.ready =
+        succeeded(driver.context_set_current(gpu.context), "cuCtxSetCurrent", reason) &&
+        succeeded(driver.stream_create(&gpu.stream, STREAM_NON_BLOCKING), "cuStreamCreate", reason);
     if (!gpu.ready) {
         (void) driver.context_release(gpu.device); /* the reason is told already */
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * This rank's GPU, through the CUDA driver opened at run time: building needs no CUDA. After opening,
- * a failing call ends the job. */
+ * This rank's GPU, through the CUDA driver opened at run time: building needs no CUDA. After
+ * opening, a failing call ends the job. */
 #ifndef PERF_CUDA_H
 #define PERF_CUDA_H
 
@@ -8,7 +8,8 @@
 #include <stddef.h>
 
 /* Makes GPU (local_rank modulo the number of GPUs) current in its primary context and creates a
- * non-blocking stream. Returns false with the cause in reason [PERF_TEXT_MAX] when there is none. */
+ * non-blocking stream. Returns false with the cause in reason [PERF_TEXT_MAX] when there is none.
+ */
 bool perf_cuda_open(int local_rank, char *reason);
 
 /* Does nothing when nothing is open. */

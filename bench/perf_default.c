@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * The contestant that makes the same calls without symmetric memory: collectives on malloc'ed buffers
- * and a communicator that never had a symmetric window, puts and gets on a window that another OSC
- * component serves. */
+ * The contestant that makes the same calls without symmetric memory: collectives on malloc'ed
+ * buffers and a communicator that never had a symmetric window, puts and gets on a window that
+ * another OSC component serves. */
 #include "symm_config.h"
 
 #include "perf_series.h"
@@ -15,9 +15,10 @@
 static bool open_collectives(perf_series_t *self, unsigned ops, size_t max_bytes, char *reason)
 {
     perf_layout_t layout = perf_case_layout(ops, max_bytes, perf_world.size);
-    self->memory = malloc(layout.send_bytes + layout.recv_bytes);
+    self->memory = perf_case_allocate(layout.send_bytes + layout.recv_bytes);
     if (NULL == self->memory) {
-        return perf_refuse(reason, "no memory for %zu bytes", layout.send_bytes + layout.recv_bytes);
+        return perf_refuse(reason, "no memory for %zu bytes",
+                           layout.send_bytes + layout.recv_bytes);
     }
     self->send = self->memory;
     self->recv = self->send + layout.send_bytes;
@@ -63,10 +64,12 @@ static bool open_rma(perf_series_t *self, size_t max_bytes, char *reason)
     if (!perf_agree(open_window(self, max_bytes, reason), reason)) {
         return false;
     }
-    self->memory2 = malloc(max_bytes + PERF_GUARD_BYTES);
-    (void) perf_refuse(reason, "no memory for %zu bytes of origin", max_bytes);
+    self->memory2 = perf_case_allocate(max_bytes);
+    perf_text(reason, "no memory for %zu bytes of origin", max_bytes);
     if (!perf_agree(NULL != self->memory2, reason)) {
         MPI_Win_free(&self->window);
+        free(self->memory2);
+        self->memory2 = NULL;
         return false;
     }
     self->origin_out = self->memory2;

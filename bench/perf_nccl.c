@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
  * NCCL as a contestant: the library is opened at run time, the call is followed by a stream
- * synchronisation, as a blocking MPI call is done when it returns. Prototypes and values are those of
- * NCCL 2.28's public header. */
+ * synchronisation, as a blocking MPI call is done when it returns. Prototypes and values are those
+ * of NCCL 2.28's public header. */
 #include "symm_config.h"
 
 #include "perf_cuda.h"
@@ -27,7 +27,8 @@ enum { SUM = 0 };               /* ncclRedOp_t */
 #define SYMBOL_LIST(SYMBOL)                                                                        \
     SYMBOL(get_version, "ncclGetVersion", (int *version_p))                                        \
     SYMBOL(get_unique_id, "ncclGetUniqueId", (unique_id_t * id_p))                                 \
-    SYMBOL(comm_init_rank, "ncclCommInitRank", (comm_t * comm_p, int ranks, unique_id_t id, int rank)) \
+    SYMBOL(comm_init_rank, "ncclCommInitRank",                                                     \
+           (comm_t * comm_p, int ranks, unique_id_t id, int rank))                                 \
     SYMBOL(comm_destroy, "ncclCommDestroy", (comm_t comm))                                         \
     SYMBOL(memory_allocate, "ncclMemAlloc", (void **memory_p, size_t len))                         \
     SYMBOL(memory_free, "ncclMemFree", (void *memory))                                             \
@@ -37,9 +38,9 @@ enum { SUM = 0 };               /* ncclRedOp_t */
     SYMBOL(all_reduce, "ncclAllReduce",                                                            \
            (const void *send, void *recv, size_t count, int datatype, int op, comm_t comm,         \
             stream_t stream))                                                                      \
-    SYMBOL(all_gather, "ncclAllGather",                                                            \
-           (const void *send, void *recv, size_t count, int datatype, comm_t comm,                 \
-            stream_t stream))
+    SYMBOL(                                                                                        \
+        all_gather, "ncclAllGather",                                                               \
+        (const void *send, void *recv, size_t count, int datatype, comm_t comm, stream_t stream))
 
 #define DECLARE(name, symbol, arguments) result_t(*name) arguments;
 static struct {
@@ -105,19 +106,19 @@ static bool acquire(char *reason)
         ++shared.users;
         return true;
     }
+    /* Multicast over NVLink is a matter of the machine's settings; off unless the user says so. */
+    (void) setenv("NCCL_NVLS_ENABLE", "0", 0); /* fails only for want of a few bytes */
     bool loaded = perf_cuda_ready() ? load(reason) : perf_refuse(reason, "there is no GPU");
     if (!perf_agree(loaded, reason)) {
         return false;
     }
     note_version();
-    bool got = 0 != perf_world.rank ||
-               succeeded(nccl.get_unique_id(&id), "ncclGetUniqueId", reason);
+    bool got =
+        0 != perf_world.rank || succeeded(nccl.get_unique_id(&id), "ncclGetUniqueId", reason);
     if (!perf_agree(got, reason)) {
         return false;
     }
     MPI_Bcast(&id, (int) sizeof(id), MPI_BYTE, 0, perf_world.comm);
-    /* Multicast over NVLink is a matter of the machine's settings; off unless the user says so. */
-    (void) setenv("NCCL_NVLS_ENABLE", "0", 0); /* fails only for want of a few bytes */
     bool made = succeeded(nccl.comm_init_rank(&shared.comm, perf_world.size, id, perf_world.rank),
                           "ncclCommInitRank", reason);
     shared.users = perf_agree(made, reason) ? 1 : 0;
@@ -172,9 +173,9 @@ static bool allocate_symmetric(perf_series_t *self, size_t len, char *reason)
     if (!perf_agree(done, reason)) {
         return false;
     }
-    done = succeeded(nccl.window_register(shared.comm, self->memory, len, &self->memory2,
-                                          WIN_COLL_SYMMETRIC),
-                     "ncclCommWindowRegister", reason);
+    done = succeeded(
+        nccl.window_register(shared.comm, self->memory, len, &self->memory2, WIN_COLL_SYMMETRIC),
+        "ncclCommWindowRegister", reason);
     /* NCCL registers nothing, and says success, where it has no symmetric support. */
     if (done && NULL == self->memory2) {
         done = perf_refuse(reason, "NCCL did not register the memory as symmetric");
@@ -200,16 +201,16 @@ bool perf_nccl_open(perf_series_t *self, bool symmetric, unsigned ops, size_t ma
     }
     perf_layout_t layout = perf_case_layout(ops, max_bytes, perf_world.size);
     size_t len = layout.send_bytes + layout.recv_bytes;
-    bool allocated = symmetric ? allocate_symmetric(self, len, reason)
-                               : allocate_plain(self, len, reason);
+    bool allocated =
+        symmetric ? allocate_symmetric(self, len, reason) : allocate_plain(self, len, reason);
     if (!allocated) {
         release(); /* memory that some rank did get goes with the process */
         return false;
     }
     self->send = self->memory;
     self->recv = self->send + layout.send_bytes;
-    (void) perf_refuse(self->note, "%s, %s, call and cuStreamSynchronize", shared.version,
-                       symmetric ? "buffers registered as symmetric windows" : "plain buffers");
+    perf_text(self->note, "%s, %s, call and cuStreamSynchronize", shared.version,
+              symmetric ? "buffers registered as symmetric windows" : "plain buffers");
     return true;
 }
 

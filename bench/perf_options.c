@@ -16,23 +16,39 @@
 /* Counts are int in MPI, and an all-gather's output is this times the ranks. */
 #define LARGEST_BYTES ((size_t) 1 << 30)
 
-enum { KEY_MIN = 256, KEY_MAX, KEY_FACTOR, KEY_PLACEMENT, KEY_RMA, KEY_ITERATIONS, KEY_ROUNDS,
-       KEY_TIME, KEY_CSV };
+enum {
+    KEY_MIN = 256,
+    KEY_MAX,
+    KEY_FACTOR,
+    KEY_PLACEMENT,
+    KEY_RMA,
+    KEY_ITERATIONS,
+    KEY_ROUNDS,
+    KEY_TIME,
+    KEY_CSV
+};
 
 static const struct argp_option descriptions[] = {
     {"ops", 'o', "LIST", 0, "Operations, of allreduce,allgather,put,get [all]", 1},
     {"min", KEY_MIN, "BYTES", 0, "Smallest size; K, M and G are powers of 1024 [8]", 1},
     {"max", KEY_MAX, "BYTES", 0, "Largest size; of an all-gather, each rank's part [256M]", 1},
     {"factor", KEY_FACTOR, "N", 0, "From one size to the next; 16 bytes are never left out [2]", 1},
-    {"placement", KEY_PLACEMENT, "WHERE", 0, "Collectives out of place, in place or both: out, in, "
-                                             "both [out]", 1},
+    {"placement", KEY_PLACEMENT, "WHERE", 0,
+     "Collectives out of place, in place or both: out, in, "
+     "both [out]",
+     1},
     {"rma", KEY_RMA, "WHO", 0, "Puts and gets of one rank or of all ranks at once: one, all [one]",
      1},
-    {"kind", 'k', "KIND", 0, "Memory of the window: system, cuda:device, or auto: cuda:device if all "
-                             "ranks get it, otherwise system [auto]", 2},
-    {"peers", 'p', "LIST", 0, "Compare with these in the same run, of default,nccl,nccl_symm,memcpy,"
-                              "all; peers that this machine lacks are left out [none]", 2},
-    {"verify", 'v', NULL, 0, "Check every element before and after the measurement of each size", 2},
+    {"kind", 'k', "KIND", 0,
+     "Memory of the window: system, cuda:device, or auto: cuda:device if all "
+     "ranks get it, otherwise system [auto]",
+     2},
+    {"peers", 'p', "LIST", 0,
+     "Compare with these in the same run, of default,nccl,nccl_symm,memcpy,"
+     "all; peers that this machine lacks are left out [none]",
+     2},
+    {"verify", 'v', NULL, 0, "Check every element before and after the measurement of each size",
+     2},
     {"iterations", KEY_ITERATIONS, "N", 0, "Most samples of a contestant at a size [2000]", 3},
     {"time", KEY_TIME, "SECONDS", 0, "About the time of a contestant at a size [0.3]", 3},
     {"rounds", KEY_ROUNDS, "N", 0, "Alternate at most so many times, and three times at least [10]",
@@ -58,14 +74,13 @@ static const name_t placement_names[] = {{"out", PERF_BIT(PERF_OUT)},
                                          {"both", PERF_BIT(PERF_OUT) | PERF_BIT(PERF_IN)},
                                          {NULL, 0}};
 
-static const name_t peer_names[] = {
-    {"default", PERF_BIT(PERF_DEFAULT)},
-    {"nccl", PERF_BIT(PERF_NCCL)},
-    {"nccl_symm", PERF_BIT(PERF_NCCL_SYMM)},
-    {"memcpy", PERF_BIT(PERF_MEMCPY)},
-    {"all", PERF_BIT(PERF_DEFAULT) | PERF_BIT(PERF_NCCL) | PERF_BIT(PERF_NCCL_SYMM) |
-                PERF_BIT(PERF_MEMCPY)},
-    {NULL, 0}};
+static const name_t peer_names[] = {{"default", PERF_BIT(PERF_DEFAULT)},
+                                    {"nccl", PERF_BIT(PERF_NCCL)},
+                                    {"nccl_symm", PERF_BIT(PERF_NCCL_SYMM)},
+                                    {"memcpy", PERF_BIT(PERF_MEMCPY)},
+                                    {"all", PERF_BIT(PERF_DEFAULT) | PERF_BIT(PERF_NCCL) |
+                                                PERF_BIT(PERF_NCCL_SYMM) | PERF_BIT(PERF_MEMCPY)},
+                                    {NULL, 0}};
 
 static const name_t kind_names[] = {{"auto", PERF_KIND_AUTO},
                                     {"system", PERF_KIND_SYSTEM},
@@ -145,8 +160,11 @@ static void check(const perf_options_t *options, struct argp_state *state)
     }
 }
 
+/* Also makes a wrong command line no error of this rank: mpirun would end the others before they
+ * have said what is wrong. */
 static void silence(struct argp_state *state)
 {
+    argp_err_exit_status = 0;
     FILE *nowhere = fopen("/dev/null", "w");
     if (NULL != nowhere) { /* printing twice is no harm */
         state->out_stream = nowhere;

@@ -20,16 +20,16 @@ typedef struct perf_options {
     unsigned placements; /* of perf_placement_t */
     unsigned peers;      /* of perf_peer_t */
     perf_kind_t kind;
-    bool everyone;     /* puts and gets by all ranks at once */
+    bool everyone; /* puts and gets by all ranks at once */
     bool verify;
-    int iterations;    /* most samples of a contestant at a size */
-    int rounds;        /* most rounds of alternating blocks */
-    double time_s;     /* most seconds of a contestant at a size, if three rounds fit */
-    const char *csv;   /* NULL for none */
+    int iterations;  /* most samples of a contestant at a size */
+    int rounds;      /* most rounds of alternating blocks */
+    double time_s;   /* most seconds of a contestant at a size, if three rounds fit */
+    const char *csv; /* NULL for none */
 } perf_options_t;
 
-/* Reads the command line. Exits on --help, --version and errors; call it before MPI_Init. quiet: this
- * rank prints nothing, another one does. */
+/* Reads the command line. Exits on --help, --version and errors; call it before MPI_Init. quiet:
+ * this rank prints nothing, another one does. */
 void perf_options_read(int argc, char **argv, bool quiet, perf_options_t *options_p);
 
 #endif

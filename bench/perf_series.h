@@ -38,8 +38,8 @@ struct perf_series {
     void *memory2;
 };
 
-/* Each fills *self or writes why it cannot into reason [PERF_TEXT_MAX] and returns false, alike on all
- * ranks. Collective. */
+/* Each fills *self or writes why it cannot into reason [PERF_TEXT_MAX] and returns false, alike on
+ * all ranks. Collective. */
 
 /* ---- perf_symm.c: ours. kind is the info key's value. ---- */
 bool perf_symm_open(perf_series_t *self, const char *kind, unsigned ops, size_t max_bytes,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
  * See perf_verify.h. Data are 32-bit words that depend on the round, the rank and the position, so
- * that a word in a wrong place or of an earlier round is a wrong word. For all-reduce they are small
- * whole numbers as floats, whose sum is exact in any order. */
+ * that a word in a wrong place or of an earlier round is a wrong word. For all-reduce they are
+ * small whole numbers as floats, whose sum is exact in any order. */
 #include "symm_config.h"
 
 #include "perf_verify.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define POISON      0xc5c5c5c5u
+#define POISON_BYTE 0xc5
 #define CHUNK_WORDS ((size_t) 1 << 16)
 
 /* What a stretch of memory holds. */
@@ -41,15 +41,15 @@ static uint32_t scatter(uint32_t x)
     return x ^ x >> 16;
 }
 
-static uint32_t word_of(const expected_t *e, int rank, size_t i)
+static uint32_t key_of(const expected_t *e, int rank)
 {
-    return scatter((uint32_t) i + scatter(e->seed + (uint32_t) rank * 0x9e3779b9u));
+    return scatter(e->seed + (uint32_t) rank * 0x9e3779b9u);
 }
 
 /* -512 to 511 */
-static int32_t number_of(const expected_t *e, int rank, size_t i)
+static int32_t number_of(uint32_t key, size_t i)
 {
-    return (int32_t) (word_of(e, rank, i) & 1023) - 512;
+    return (int32_t) (scatter((uint32_t) i + key) & 1023) - 512;
 }
 
 static uint32_t float_bits(int32_t number)
@@ -60,23 +60,59 @@ static uint32_t float_bits(int32_t number)
     return bits;
 }
 
-static uint32_t expected_word(const expected_t *e, size_t i)
+/* The following write words [first, first + count) of a stretch to out. */
+
+static void make_input(const expected_t *e, int rank, size_t first, size_t count, uint32_t *out)
 {
-    int32_t sum = 0;
+    uint32_t key = key_of(e, rank);
+    for (size_t i = 0; i < count; ++i) {
+        out[i] = e->floats ? float_bits(number_of(key, first + i))
+                           : scatter((uint32_t) (first + i) + key);
+    }
+}
+
+static void make_sum(const expected_t *e, size_t first, size_t count, uint32_t *out)
+{
+    static int32_t sums[CHUNK_WORDS];
+    memset(sums, 0, count * sizeof(sums[0]));
+    for (int r = 0; r < perf_world.size; ++r) {
+        uint32_t key = key_of(e, r);
+        for (size_t i = 0; i < count; ++i) {
+            sums[i] += number_of(key, first + i);
+        }
+    }
+    for (size_t i = 0; i < count; ++i) {
+        out[i] = float_bits(sums[i]);
+    }
+}
+
+static void make_all_ranks(const expected_t *e, size_t first, size_t count, uint32_t *out)
+{
+    for (size_t done = 0; done < count;) {
+        size_t at = (first + done) % e->words;
+        size_t left = count - done;
+        size_t run = e->words - at < left ? e->words - at : left;
+        make_input(e, (int) ((first + done) / e->words), at, run, out + done);
+        done += run;
+    }
+}
+
+static void make_words(const expected_t *e, size_t first, size_t count, uint32_t *out)
+{
     switch (e->content) {
     case CONTENT_POISON:
-        return POISON;
+        memset(out, POISON_BYTE, count * sizeof(out[0]));
+        break;
     case CONTENT_OF_RANK:
-        return e->floats ? float_bits(number_of(e, e->rank, i)) : word_of(e, e->rank, i);
-    case CONTENT_ALL_RANKS:
-        return word_of(e, (int) (i / e->words), i % e->words);
+        make_input(e, e->rank, first, count, out);
+        break;
     case CONTENT_SUM:
-        for (int r = 0; r < perf_world.size; ++r) {
-            sum += number_of(e, r, i);
-        }
+        make_sum(e, first, count, out);
+        break;
+    case CONTENT_ALL_RANKS:
+        make_all_ranks(e, first, count, out);
         break;
     }
-    return float_bits(sum);
 }
 
 static void copy(bool device, void *dst, const void *src, size_t len)
@@ -93,9 +129,7 @@ static uint32_t made[CHUNK_WORDS], found[CHUNK_WORDS];
 static size_t make_chunk(const expected_t *e, size_t first, size_t words)
 {
     size_t count = words - first < CHUNK_WORDS ? words - first : CHUNK_WORDS;
-    for (size_t i = 0; i < count; ++i) {
-        made[i] = expected_word(e, first + i);
-    }
+    make_words(e, first, count, made);
     return count;
 }
 
@@ -127,7 +161,8 @@ static unsigned long long check_words(const perf_series_t *series, const perf_ca
     for (size_t first = 0; first < words;) {
         size_t count = make_chunk(e, first, words);
         copy(series->device, found, memory + first * sizeof(found[0]), count * sizeof(found[0]));
-        for (size_t i = 0; i < count; ++i) {
+        bool alike = 0 == memcmp(found, made, count * sizeof(found[0]));
+        for (size_t i = 0; !alike && i < count; ++i) {
             if (found[i] != made[i] && 0 == wrong++) {
                 report(series, c, what, first + i, made[i], found[i]);
             }

@@ -65,6 +65,14 @@ void perf_fatal(const char *format, ...)
     __builtin_unreachable();
 }
 
+void perf_text(char *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void) vsnprintf(text, PERF_TEXT_MAX, format, args); /* cut when too long */
+    va_end(args);
+}
+
 bool perf_refuse(char *text, const char *format, ...)
 {
     va_list args;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * The ranks of the run: a communicator of our own without symmetric windows, and the little that the
- * ranks tell each other outside measurements. */
+ * The ranks of the run: a communicator of our own without symmetric windows, and the little that
+ * the ranks tell each other outside measurements. */
 #ifndef PERF_WORLD_H
 #define PERF_WORLD_H
 
@@ -27,8 +27,8 @@ void perf_world_close(void);
 /* Waits for all ranks. */
 void perf_barrier(void);
 
-/* Whether mine is true on all ranks; if not, reason [PERF_TEXT_MAX] becomes, on all ranks, that of the
- * lowest rank where it is false. Collective. */
+/* Whether mine is true on all ranks; if not, reason [PERF_TEXT_MAX] becomes, on all ranks, that of
+ * the lowest rank where it is false. Collective. */
 bool perf_agree(bool mine, char *reason);
 
 /* The largest mine, and the sum of all. Collective. */
@@ -39,7 +39,9 @@ unsigned long long perf_sum(unsigned long long mine);
  * middle, where the other ranks may wait for this one. */
 _Noreturn void perf_fatal(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Writes the message into text [PERF_TEXT_MAX], cut when too long; returns false, for "return". */
+/* Both write the message into text [PERF_TEXT_MAX], cut when too long. The second returns false,
+ * for "return perf_refuse(reason, ...)". */
+void perf_text(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool perf_refuse(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "coll_symm.h"
 
+#include "symm_library.h"
+
 /* The module stands in front of all others; Open MPI takes at most 100. */
 #define DEFAULT_PRIORITY 95
 
@@ -73,6 +75,18 @@ static int component_register(void)
     return OMPI_SUCCESS;
 }
 
+static int component_open(void)
+{
+    symm_library_open();
+    return OMPI_SUCCESS;
+}
+
+static int component_close(void)
+{
+    symm_library_close();
+    return OMPI_SUCCESS;
+}
+
 mca_coll_symm_component_t mca_coll_symm_component = {
     .super = {
         .collm_version = {
@@ -80,6 +94,8 @@ mca_coll_symm_component_t mca_coll_symm_component = {
             .mca_component_name = "symm",
             MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
                                   OMPI_RELEASE_VERSION),
+            .mca_open_component = component_open,
+            .mca_close_component = component_close,
             .mca_register_component_params = component_register,
         },
         .collm_data = {

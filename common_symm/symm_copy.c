@@ -62,16 +62,12 @@ int symm_copy_blocking(void *dst, const void *src, size_t len)
     return rc;
 }
 
-void symm_finalize(void)
+void symm_copy_finalize(void)
 {
-    const symm_device_ops_t *cuda = symm_device_ops(SYMM_KIND_CUDA_DEVICE);
-    if (NULL == cuda) {
-        return;
-    }
+    const symm_device_ops_t *ops = symm_device_ops(SYMM_KIND_CUDA_DEVICE);
     if (NULL != staging.queue) {
-        cuda->queue_destroy(staging.queue);
-        cuda->close(staging.device);
+        ops->queue_destroy(staging.queue);
+        ops->close(staging.device);
         staging.queue = NULL;
     }
-    cuda->finalize();
 }

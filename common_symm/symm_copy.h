@@ -12,8 +12,7 @@
  * current context. Any thread. Returns MPI_SUCCESS, or an MPI error class with the cause logged. */
 SYMM_EXPORT int symm_copy_blocking(void *dst, const void *src, size_t len);
 
-/* Frees everything that this library keeps for the life of the process. No other call may be under
- * way, no window be alive. */
-SYMM_EXPORT void symm_finalize(void);
+/* Frees what these copies keep. No other call may be under way. */
+void symm_copy_finalize(void);
 
 #endif

@@ -37,12 +37,14 @@ static void load_driver(void)
     }
     PFN_cuGetProcAddress_v11030 lookup =
         (PFN_cuGetProcAddress_v11030) (uintptr_t) dlsym(library, "cuGetProcAddress");
+    if (NULL == lookup) {
+        (void) symm_error_set(&load_error, MPI_ERR_UNSUPPORTED_OPERATION,
+                              "the CUDA driver has no cuGetProcAddress; update it to 12.0 or later");
+        return;
+    }
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); ++i) {
-        CUresult result = CUDA_ERROR_NOT_FOUND;
-        if (NULL != lookup) {
-            result = lookup(symbols[i].name, symbols[i].slot, symbols[i].version,
-                            CU_GET_PROC_ADDRESS_LEGACY_STREAM);
-        }
+        CUresult result = lookup(symbols[i].name, symbols[i].slot, symbols[i].version,
+                                 CU_GET_PROC_ADDRESS_LEGACY_STREAM);
         if (CUDA_SUCCESS != result || NULL == *symbols[i].slot) {
             (void) symm_error_set(&load_error, MPI_ERR_UNSUPPORTED_OPERATION,
                                   "the CUDA driver has no %s of version %d; update it to 12.0 or "

@@ -13,12 +13,32 @@ typedef struct symm_counters {
 } symm_counters_t;
 #undef SYMM_COUNTER_FIELD
 
-SYMM_EXPORT extern symm_counters_t symm_counters;
+/* The calling thread's counters, NULL before it has counted: a locked addition would cost as much as a
+ * small put. Written by their thread alone, summed up by symm_stats_query(). */
+SYMM_EXPORT extern _Thread_local symm_counters_t *symm_counters_mine;
 
-/* Counts; relaxed, since nothing is ordered by a counter. */
+/* Makes them. Never NULL. */
+SYMM_EXPORT symm_counters_t *symm_counters_make(void);
+
+static inline symm_counters_t *symm_counters(void)
+{
+    symm_counters_t *mine = symm_counters_mine;
+    return NULL != mine ? mine : symm_counters_make();
+}
+
+/* Adds amount, which may be negative, to a counter of `counters`, the calling thread's. */
+#define SYMM_COUNT_IN(counters, field, amount)                                                     \
+    atomic_store_explicit(&(counters)->field,                                                      \
+                          atomic_load_explicit(&(counters)->field, memory_order_relaxed) +         \
+                              (uint64_t) (amount),                                                 \
+                          memory_order_relaxed)
+
+/* The same without having them at hand. */
 #define SYMM_COUNT(field, amount)                                                                  \
-    ((void) atomic_fetch_add_explicit(&symm_counters.field, (uint64_t) (amount),                   \
-                                      memory_order_relaxed))
+    do {                                                                                           \
+        symm_counters_t *symm_count_mine = symm_counters();                                        \
+        SYMM_COUNT_IN(symm_count_mine, field, amount);                                             \
+    } while (0)
 
 /* How one collective was carried out. The texts are static. */
 typedef struct symm_plan_note {

@@ -7,9 +7,10 @@
 
 symm_root=$(cd "$(dirname "$0")/.." && pwd)
 . "$symm_root/contrib/lib.sh"
-build=${SYMM_BUILD_DIR:-$symm_root/build}
+build=$(symm_build_folder)
 asan=$build-asan
 
+gpu_note=
 summary=
 failures=
 passed=0

@@ -26,16 +26,24 @@ else
     files=$(find . -path './build*' -prune -o \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print)
 fi
 # symm_config.h is generated where one builds in the source tree.
-files=$(printf '%s\n' $files | grep -v 'symm_config\.h$')
+files=$(printf '%s\n' "$files" | grep -v 'symm_config\.h$')
 if test -z "$files"; then
     echo "FAIL: no sources found"
     exit 1
 fi
 
-# shellcheck disable=SC2086  # no blanks in our file names
-if "$clang_format" --dry-run -Werror $files; then
-    echo "PASS: $(printf '%s\n' $files | wc -l) files are laid out as .clang-format says"
+# One line a file: where it first differs and in how many places.
+differ=0
+for file in $files; do
+    if ! places=$("$clang_format" --dry-run -Werror "$file" 2>&1); then
+        first=$(printf '%s\n' "$places" | sed -n 's/^\([^ ]*\): error: .*/\1/p' | head -n 1)
+        echo "$first differs, of $(printf '%s\n' "$places" | grep -c ': error: ') places in this file"
+        differ=$((differ + 1))
+    fi
+done
+if test "$differ" -eq 0; then
+    echo "PASS: $(printf '%s\n' "$files" | wc -l) files are laid out as .clang-format says"
 else
-    echo "FAIL: lay out with: $clang_format -i FILE"
+    echo "FAIL: $differ files; lay them out with: $clang_format -i FILE"
     exit 1
 fi

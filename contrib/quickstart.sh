@@ -7,12 +7,13 @@
 set -e
 symm_root=$(cd "$(dirname "$0")/.." && pwd)
 . "$symm_root/contrib/lib.sh"
-build=${SYMM_BUILD_DIR:-$symm_root/build}
+build=$(symm_build_folder)
 
 symm_install_missing
 symm_build "$build" "$@" || symm_die "the build failed, see above"
 
-export OMPI_MCA_mca_base_component_path="$(symm_plugin_path "$build")"
+OMPI_MCA_mca_base_component_path=$(symm_plugin_path "$build")
+export OMPI_MCA_mca_base_component_path
 symm_say "OMPI_MCA_mca_base_component_path=$OMPI_MCA_mca_base_component_path"
 symm_say "mpirun -np 2 --oversubscribe --mca osc symm $build/contrib/symm_demo"
 timeout -k 5 120 mpirun -np 2 --oversubscribe --mca osc symm "$build/contrib/symm_demo" ||

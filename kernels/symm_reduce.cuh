@@ -68,8 +68,8 @@ template <typename Op, typename T, typename A> struct symm_unit_element {
 /* One element at any address, byte by byte: slow, but right where a wider access would fault. */
 template <typename Op, typename T, typename A>
 struct symm_unit_bytes : symm_unit_element<Op, T, A> {
-    static constexpr uint32_t loads =
-        2; /* one more source at a time: little code for a rare case */
+    /* One more source at a time: little code for a rare case. */
+    static constexpr uint32_t loads = 2;
 
     static __device__ __forceinline__ T load(const unsigned char *at)
     {

@@ -36,7 +36,7 @@ int symm_reduce_kernel_name(symm_op_t op, symm_dtype_t dtype, char *buf, size_t 
 
 uint32_t symm_reduce_blocks(uint64_t bytes_per_source, uint32_t multiprocessors)
 {
-    uint32_t most = 2 * multiprocessors;
+    uint32_t most = SYMM_REDUCE_BLOCKS_PER_MULTIPROCESSOR * multiprocessors;
     uint64_t blocks = bytes_per_source / BLOCK_BYTES + (0 != bytes_per_source % BLOCK_BYTES);
 
     if (bytes_per_source < LARGE_BYTES && most > BLOCKS_BELOW) {

@@ -13,6 +13,10 @@
  * NVLink from 32 blocks on. Blocks are the launcher's choice, see symm_reduce_blocks(). */
 #define SYMM_REDUCE_THREADS 512
 
+/* Blocks that run on a multiprocessor at once: what the kernels keep registers for, and the most
+ * that is worth launching. */
+#define SYMM_REDUCE_BLOCKS_PER_MULTIPROCESSOR 2
+
 /* A kernel is named SYMM_REDUCE_KERNEL_PREFIX <op name> "_" <dtype name>, as "symm_reduce_sum_f32".
  * Not every dtype has its own: symm_reduce_kernel_name() tells which kernel serves. */
 #define SYMM_REDUCE_KERNEL_PREFIX "symm_reduce_"

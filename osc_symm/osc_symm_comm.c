@@ -95,8 +95,9 @@ int ompi_osc_symm_put(const void *origin_addr, int origin_count, ompi_datatype_t
     if (MPI_SUCCESS != rc || 0 == t.len) {
         return rc;
     }
-    SYMM_COUNT(puts, 1);
-    SYMM_COUNT(put_bytes, t.len);
+    symm_counters_t *counters = symm_counters();
+    SYMM_COUNT_IN(counters, puts, 1);
+    SYMM_COUNT_IN(counters, put_bytes, t.len);
     return start_copy(module, t.remote, t.origin, t.len, t.origin);
 }
 
@@ -114,8 +115,9 @@ int ompi_osc_symm_get(void *origin_addr, int origin_count, ompi_datatype_t *orig
     if (MPI_SUCCESS != rc || 0 == t.len) {
         return rc;
     }
-    SYMM_COUNT(gets, 1);
-    SYMM_COUNT(get_bytes, t.len);
+    symm_counters_t *counters = symm_counters();
+    SYMM_COUNT_IN(counters, gets, 1);
+    SYMM_COUNT_IN(counters, get_bytes, t.len);
     return start_copy(module, t.origin, t.remote, t.len, t.origin);
 }
 

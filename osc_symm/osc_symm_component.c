@@ -6,7 +6,7 @@
 #include "osc_symm.h"
 
 #include "osc_symm_decide.h"
-#include "symm_copy.h"
+#include "symm_library.h"
 #include "symm_log.h"
 #include "symm_options.h"
 #include "symm_stats.h"
@@ -92,12 +92,14 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
     symm_options.rendezvous_timeout_ms =
         0 < component->rendezvous_timeout_ms ? (unsigned) component->rendezvous_timeout_ms : 1;
     symm_ompi_configure_waiting();
+    symm_library_open();
     return OMPI_SUCCESS;
 }
 
+/* The only end that Open MPI tells an initialised OSC component of: close is for those declined. */
 static int component_finalize(void)
 {
-    symm_finalize();
+    symm_library_close();
     return OMPI_SUCCESS;
 }
 
@@ -279,7 +281,9 @@ static int carry_out(const request_context_t *context, symm_comm_t *comm,
             return MPI_SUCCESS;
         }
         osc_symm_decide_after_failure(decision, rc);
-        report(context, decision, comm->exchange.rank);
+        if (OSC_SYMM_FAIL != decision->action) { /* the cause of a failure has been told */
+            report(context, decision, comm->exchange.rank);
+        }
     }
     return OSC_SYMM_DELEGATE == decision->action ? delegate(context, next) : decision->code;
 }

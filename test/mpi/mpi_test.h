@@ -179,6 +179,7 @@ typedef struct mt_resources {
     long fds;              /* open descriptors */
     long maps;             /* mappings */
     long symm_maps;        /* mappings of our shared memory */
+    uint64_t symm_bytes;   /* and their bytes */
     long resident_kib;     /* resident set */
     uint64_t bytes_mapped; /* by our own count */
 } mt_resources_t;

@@ -33,7 +33,11 @@ static void count_mappings(mt_resources_t *resources)
     }
     while (NULL != fgets(line, sizeof(line), maps)) {
         ++resources->maps;
-        resources->symm_maps += NULL != strstr(line, "memfd:mpi_symm") ? 1 : 0;
+        unsigned long start, end;
+        if (NULL != strstr(line, "memfd:mpi_symm") && 2 == sscanf(line, "%lx-%lx", &start, &end)) {
+            ++resources->symm_maps;
+            resources->symm_bytes += end - start;
+        }
     }
     (void) fclose(maps);
 }

@@ -465,6 +465,8 @@ static void counters_tell_of_windows(void)
         CHECK_INT(before.windows_created + 1, during.windows_created);
         CHECK_INT(before.windows_freed, during.windows_freed);
         CHECK(during.bytes_mapped >= 12345);
+        CHECK_INT(before.collectives, during.collectives); /* our own do not count */
+        CHECK_INT(before.collectives_passed, during.collectives_passed);
         mt_win_free(&w);
         CHECK_INT(before.windows_freed + 1, mt_stats().windows_freed);
         CHECK_INT(before.windows_failed, mt_stats().windows_failed);

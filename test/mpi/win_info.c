@@ -176,8 +176,11 @@ static void key_of_a_live_window_cannot_be_changed(void)
         MPI_Info info = make_info(UNKNOWN_KIND, "true", NULL);
         CHECK_OK(MPI_Win_set_info(w.win, info));
         CHECK_OK(MPI_Info_free(&info));
-        check_told(w.win, SYMM_INFO_MEMORY_KIND, symm_kind_name(mt_kind));
         CHECK_OURS(w.win);
+#if OMPI_MAJOR_VERSION >= 5
+        /* Open MPI 4 itself answers with what set_info was last given, whatever we say. */
+        check_told(w.win, SYMM_INFO_MEMORY_KIND, symm_kind_name(mt_kind));
+#endif
         CHECK_OK(MPI_Win_free(&w.win));
     }
 }

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Copies and fills, between any two kinds of memory. */
+#include "symm_config.h"
+
+#include "fake_context.h"
+#include "fake_entry.h"
+#include "fake_report.h"
+#include "fake_space.h"
+#include "fake_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One end of a copy. */
+typedef struct end {
+    uintptr_t address;
+    bool write;
+} end_t;
+
+typedef struct copy_work {
+    fake_work_t super;
+    uintptr_t dst;
+    uintptr_t src;
+    size_t len;
+    void *staged; /* the source's bytes, when they were taken at the call; NULL otherwise */
+    int fill;     /* the byte to fill with, -1 for a copy */
+} copy_work_t;
+
+static fake_place_t resolve(end_t end, size_t len, int gpu, char **bytes_p, const char **why_p)
+{
+    fake_access_t access = {.gpu = gpu, .kernel = false, .write = end.write};
+    return fake_space_resolve(end.address, len, &access, bytes_p, why_p);
+}
+
+static const char *role(end_t end)
+{
+    return end.write ? "destination" : "source";
+}
+
+/* ---- when it runs ---- */
+
+/* The bytes of one end, NULL when it cannot be touched, which breaks the context. */
+static char *bytes_of(end_t end, size_t len, CUcontext context)
+{
+    char *bytes;
+    const char *why;
+    fake_place_t place = resolve(end, len, context->gpu, &bytes, &why);
+    if (FAKE_PLACE_OUTSIDE == place || FAKE_PLACE_FAULT == place) {
+        fake_context_fault(context, "copy of %zu bytes, %s %p: %s", len, role(end),
+                           (void *) end.address, why);
+        return NULL;
+    }
+    return bytes;
+}
+
+static void run_copy(fake_work_t *super, CUcontext context)
+{
+    copy_work_t *work = (copy_work_t *) super;
+    fake_space_read();
+    char *dst = bytes_of((end_t){work->dst, true}, work->len, context);
+    const char *src = NULL;
+    if (0 > work->fill && NULL != dst) {
+        src = NULL != work->staged ? work->staged
+                                   : bytes_of((end_t){work->src, false}, work->len, context);
+    }
+    if (NULL != dst && 0 <= work->fill) {
+        memset(dst, work->fill, work->len);
+    } else if (NULL != dst && NULL != src) {
+        memmove(dst, src, work->len);
+    }
+    fake_space_unlock();
+}
+
+static void free_copy(fake_work_t *super)
+{
+    copy_work_t *work = (copy_work_t *) super;
+    free(work->staged);
+    free(work);
+}
+
+/* ---- when it is asked for ---- */
+
+/* What the driver sees at the call: a transfer beyond an allocation of its own. */
+static CUresult check_end(end_t end, size_t len, int gpu, fake_place_t *place_p)
+{
+    char *bytes;
+    const char *why;
+    *place_p = resolve(end, len, gpu, &bytes, &why);
+    if (FAKE_PLACE_OUTSIDE == *place_p) {
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%zu bytes, %s %p: %s", len, role(end),
+                           (void *) end.address, why);
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult queue_copy(CUstream stream, const copy_work_t *copy, bool stage)
+{
+    copy_work_t *work = malloc(sizeof(*work));
+    void *staged = stage ? malloc(copy->len) : NULL;
+    if (NULL == work || (stage && NULL == staged)) {
+        free(work);
+        free(staged);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    *work = *copy;
+    work->super.run = run_copy;
+    work->super.free = free_copy;
+    work->staged = staged;
+    if (stage) {
+        memcpy(staged, (const void *) copy->src, copy->len);
+    }
+    fake_stream_queue(stream, &work->super);
+    return CUDA_SUCCESS;
+}
+
+static bool is_host(fake_place_t place)
+{
+    return FAKE_PLACE_PAGEABLE == place || FAKE_PLACE_PINNED == place;
+}
+
+/* Looks at both ends. */
+static CUresult check_copy(const copy_work_t *copy, int gpu, fake_place_t *dst_p,
+                           fake_place_t *src_p)
+{
+    fake_space_read();
+    CUresult result = check_end((end_t){copy->dst, true}, copy->len, gpu, dst_p);
+    if (CUDA_SUCCESS == result) {
+        result = check_end((end_t){copy->src, false}, copy->len, gpu, src_p);
+    }
+    fake_space_unlock();
+    return result;
+}
+
+CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
+                               CUstream hStream)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    CUresult result = fake_stream_check(hStream);
+    if (CUDA_SUCCESS != result || 0 == ByteCount) {
+        return result;
+    }
+    fake_place_t to, from;
+    copy_work_t copy = {
+        .dst = (uintptr_t) dst, .src = (uintptr_t) src, .len = ByteCount, .fill = -1};
+    result = check_copy(&copy, fake_stream_context(hStream)->gpu, &to, &from);
+    if (CUDA_SUCCESS != result) {
+        return result;
+    }
+    result = queue_copy(hStream, &copy, FAKE_PLACE_PAGEABLE == from);
+    if (CUDA_SUCCESS == result && is_host(to) && is_host(from)) {
+        fake_stream_drain(hStream); /* the manual: fully synchronous from host to host */
+    }
+    return result;
+}
+
+CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N,
+                                 CUstream hStream)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    CUresult result = fake_stream_check(hStream);
+    if (CUDA_SUCCESS != result || 0 == N) {
+        return result;
+    }
+    fake_place_t place;
+    copy_work_t fill = {.dst = (uintptr_t) dstDevice, .len = N, .fill = uc};
+    fake_space_read();
+    result = check_end((end_t){fill.dst, true}, N, fake_stream_context(hStream)->gpu, &place);
+    fake_space_unlock();
+    if (CUDA_SUCCESS == result && FAKE_PLACE_PAGEABLE == place) {
+        result = fake_misuse(CUDA_ERROR_INVALID_VALUE, "%p is pageable host memory",
+                             (void *) fill.dst);
+    }
+    return CUDA_SUCCESS == result ? queue_copy(hStream, &fill, false) : result;
+}
+
+/* ---- synchronous copies: of the legacy stream, so behind the blocking streams ---- */
+
+static CUresult copy_now(uintptr_t dst, uintptr_t src, size_t len)
+{
+    CUcontext context = fake_context_current();
+    copy_work_t copy = {.dst = dst, .src = src, .len = len, .fill = -1};
+    fake_place_t to, from;
+    if (0 == len) {
+        return CUDA_SUCCESS;
+    }
+    CUresult result = check_copy(&copy, context->gpu, &to, &from);
+    if (CUDA_SUCCESS == result) {
+        fake_context_drain(context, false);
+        run_copy(&copy.super, context);
+        result = fake_context_sticky(context);
+    }
+    return result;
+}
+
+CUresult CUDAAPI cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    return copy_now((uintptr_t) dst, (uintptr_t) src, ByteCount);
+}
+
+CUresult CUDAAPI cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    return copy_now((uintptr_t) dstDevice, (uintptr_t) srcHost, ByteCount);
+}
+
+CUresult CUDAAPI cuMemcpyDtoH(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    return copy_now((uintptr_t) dstHost, (uintptr_t) srcDevice, ByteCount);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * The one place that every entry point of the fake driver passes, before it does anything. Tracing,
+ * counting, the checks that all calls share and, later, injected failures live here. */
+#ifndef FAKE_ENTRY_H
+#define FAKE_ENTRY_H
+
+#include <stdbool.h>
+
+#include "fake_cuda.h"
+
+/* What a call needs before it may do anything. A context implies cuInit. */
+#define FAKE_NEEDS_NOTHING     0u
+#define FAKE_NEEDS_INIT        1u
+#define FAKE_NEEDS_CONTEXT     2u
+#define FAKE_UNSAFE_IN_CAPTURE 4u /* not while a stream is captured, unless the thread is relaxed */
+
+/* Ends the calling function with the error of a call that may not go on. */
+#define FAKE_ENTER(needs)                                                                          \
+    do {                                                                                           \
+        CUresult fake_entered = fake_enter(__func__, (needs));                                     \
+        if (CUDA_SUCCESS != fake_entered) {                                                        \
+            return fake_entered;                                                                   \
+        }                                                                                          \
+    } while (0)
+
+/* function is the symbol's name, with its _v2 if it has one. */
+CUresult fake_enter(const char *function, unsigned needs);
+
+/* The call that this thread is in, for messages; "a stream" in a stream's own thread. */
+const char *fake_entry_name(void);
+
+/* Calls so far. */
+unsigned long fake_entry_count(void);
+
+/* cuInit has succeeded. */
+void fake_entry_initialised(void);
+bool fake_entry_is_initialised(void);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Memory of one process: on a device, and pinned on the host; and what a pointer points to. */
+#include "symm_config.h"
+
+#include "fake_context.h"
+#include "fake_entry.h"
+#include "fake_machine.h"
+#include "fake_physical.h"
+#include "fake_report.h"
+#include "fake_space.h"
+
+#include <stdlib.h>
+
+/* What the driver says where a device's number has no meaning (CU_DEVICE_INVALID). */
+#define NO_DEVICE (-2)
+
+CUresult CUDAAPI cuMemAlloc(CUdeviceptr *dptr, size_t bytesize)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    CUcontext context = fake_context_current();
+    if (NULL == dptr || 0 == bytesize) {
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%zu bytes", bytesize);
+    }
+    if (!fake_machine_take(context->gpu, bytesize)) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    fake_range_t *range = fake_space_create(FAKE_DEVICE, bytesize, 0, context);
+    if (NULL == range) {
+        fake_machine_give(context->gpu, bytesize);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    fake_physical_spoil(range->shadow, bytesize);
+    *dptr = (CUdeviceptr) range->base;
+    return CUDA_SUCCESS;
+}
+
+/* Frees what starts at address, once all work that might touch it is done. */
+static CUresult free_memory(uintptr_t address, fake_range_kind_t kind)
+{
+    fake_context_drain(fake_context_current(), true);
+    fake_space_write();
+    fake_range_t *range = fake_space_find(address);
+    bool good = NULL != range && range->kind == kind && range->base == address;
+    int gpu = good ? range->context->gpu : -1;
+    size_t len = good ? range->len : 0;
+    if (good) {
+        fake_space_destroy(range);
+    }
+    fake_space_unlock();
+    if (!good) {
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%p is no allocation of this kind, or was "
+                                                     "freed",
+                           (void *) address);
+    }
+    if (FAKE_DEVICE == kind) {
+        fake_machine_give(gpu, len);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemFree(CUdeviceptr dptr)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    return 0 == dptr ? CUDA_SUCCESS : free_memory((uintptr_t) dptr, FAKE_DEVICE);
+}
+
+CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    const unsigned known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
+                           CU_MEMHOSTALLOC_WRITECOMBINED;
+    if (NULL == pp || 0 == bytesize || 0 != (Flags & ~known)) {
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%zu bytes, flags %x", bytesize, Flags);
+    }
+    fake_range_t *range = fake_space_create(FAKE_PINNED, bytesize, 0, fake_context_current());
+    if (NULL == range) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    fake_physical_spoil(range->shadow, bytesize);
+    *pp = (void *) range->base;
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemFreeHost(void *p)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    return free_memory((uintptr_t) p, FAKE_PINNED);
+}
+
+CUresult CUDAAPI cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, unsigned int Flags)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    fake_space_read();
+    const fake_range_t *range = fake_space_find((uintptr_t) p);
+    bool pinned = NULL != range && FAKE_PINNED == range->kind;
+    fake_space_unlock();
+    if (NULL == pdptr || 0 != Flags || !pinned) {
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%p is no pinned memory, or flags %x", p,
+                           Flags);
+    }
+    *pdptr = (CUdeviceptr) (uintptr_t) p; /* one address space for all */
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuMemGetInfo(size_t *free, size_t *total)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    int gpu = fake_context_current()->gpu;
+    *free = fake_machine_free(gpu);
+    *total = fake_machine_describe(gpu)->memory;
+    return CUDA_SUCCESS;
+}
+
+/* ---- pointers ---- */
+
+typedef struct facts {
+    unsigned type; /* CUmemorytype, 0 for memory that CUDA does not know */
+    int ordinal;
+    bool mapped;
+    CUcontext context;
+    const fake_range_t *range;
+} facts_t;
+
+static facts_t look_at(uintptr_t address)
+{
+    facts_t facts = {.type = 0, .ordinal = NO_DEVICE};
+    const fake_range_t *range = fake_space_find(address);
+    if (NULL == range) {
+        return facts;
+    }
+    facts.range = range;
+    if (FAKE_RESERVATION == range->kind) {
+        const fake_mapping_t *mapping = fake_space_mapping(range, address - range->base);
+        if (NULL != mapping) {
+            facts.type = CU_MEMORYTYPE_DEVICE;
+            facts.ordinal = fake_machine_device(mapping->gpu);
+            facts.mapped = true;
+        }
+        return facts;
+    }
+    facts.type = FAKE_PINNED == range->kind ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    facts.ordinal = range->context->device;
+    facts.context = range->context;
+    facts.mapped = true;
+    return facts;
+}
+
+static CUresult answer(CUpointer_attribute attribute, void *data, const facts_t *facts,
+                       uintptr_t address)
+{
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+        *(CUcontext *) data = facts->context;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *(unsigned *) data = facts->type;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        *(CUdeviceptr *) data = 0 == facts->type ? 0 : (CUdeviceptr) address;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        *(void **) data = CU_MEMORYTYPE_HOST == facts->type ? (void *) address : NULL;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        *(unsigned *) data = 0;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        *(int *) data = facts->ordinal;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+        *(unsigned *) data = facts->mapped ? 1 : 0;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        *(CUdeviceptr *) data = NULL == facts->range ? 0 : (CUdeviceptr) facts->range->base;
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        *(size_t *) data = NULL == facts->range ? 0 : facts->range->len;
+        return CUDA_SUCCESS;
+    default:
+        return fake_misuse(CUDA_ERROR_NOT_SUPPORTED, "the fake has no attribute %d",
+                           (int) attribute);
+    }
+}
+
+CUresult CUDAAPI cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
+                                        void **data, CUdeviceptr ptr)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    CUresult result = CUDA_SUCCESS;
+    fake_space_read();
+    facts_t facts = look_at((uintptr_t) ptr);
+    for (unsigned i = 0; CUDA_SUCCESS == result && i < numAttributes; ++i) {
+        result = answer(attributes[i], data[i], &facts, (uintptr_t) ptr);
+    }
+    fake_space_unlock();
+    return result;
+}
+
+CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    fake_space_read();
+    facts_t facts = look_at((uintptr_t) ptr);
+    /* Unlike the function above this one refuses memory that CUDA does not know; no misuse, as
+     * programs ask in order to find out. */
+    CUresult result = 0 == facts.type ? CUDA_ERROR_INVALID_VALUE
+                                      : answer(attribute, data, &facts, (uintptr_t) ptr);
+    fake_space_unlock();
+    return result;
+}

@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * The choice of plans: a table for ranks that all pass the same, what changes it, what one rank
+ * that differs does to it, and properties that hold whatever the ranks show. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <mpi.h>
+#include <string.h>
+
+#include "coll_symm_plan.h"
+
+#define PLACES 4
+#define RANKS  4
+
+#define ONE_SHOT_MAX_HOST 1000
+#define ONE_SHOT_MAX_GPU  2000
+
+static const coll_symm_policy_t policy = {.one_shot_max = {ONE_SHOT_MAX_HOST, ONE_SHOT_MAX_GPU},
+                                          .gpu_max_ranks = RANKS};
+
+static coll_symm_descriptor_t all[64];
+
+/* All ranks show the same. */
+static void show_alike(coll_symm_collective_t collective, coll_symm_place_t send,
+                       coll_symm_place_t recv, uint64_t bytes)
+{
+    memset(all, 0, sizeof(all));
+    for (size_t r = 0; r < sizeof(all) / sizeof(all[0]); ++r) {
+        all[r].collective = (uint8_t) collective;
+        all[r].send_place = (uint8_t) send;
+        all[r].recv_place = (uint8_t) recv;
+        all[r].bytes = bytes;
+        all[r].op = SYMM_SUM;
+        all[r].dtype = SYMM_FLOAT32;
+    }
+}
+
+static void set_all(uint8_t flags, coll_symm_algorithm_t algorithm)
+{
+    for (size_t r = 0; r < sizeof(all) / sizeof(all[0]); ++r) {
+        all[r].flags = flags;
+        all[r].algorithm = (uint8_t) algorithm;
+    }
+}
+
+static coll_symm_plan_t choose(int size)
+{
+    coll_symm_descriptor_t before[64];
+    coll_symm_plan_t plan, again;
+    memcpy(before, all, sizeof(all));
+    memset(&plan, 0x5a, sizeof(plan));
+    coll_symm_plan_choose(all, size, &policy, &plan);
+    assert_memory_equal(before, all, sizeof(all)); /* what was shown is not touched */
+    coll_symm_plan_choose(all, size, &policy, &again);
+    assert_int_equal(plan.path, again.path); /* and chosen for the same reason again */
+    assert_int_equal(plan.place, again.place);
+    return plan;
+}
+
+static void assert_path(coll_symm_path_t expected)
+{
+    assert_int_equal(choose(RANKS).path, expected);
+}
+
+/* Short names, for tables. */
+#define NEXT COLL_SYMM_PASS
+#define ONE  COLL_SYMM_ONE_SHOT_PATH
+#define TWO  COLL_SYMM_TWO_SHOT_PATH
+#define PUSH COLL_SYMM_COPY_PUSH
+#define PULL COLL_SYMM_COPY_PULL
+#define SLOT COLL_SYMM_PUSH_SLOT
+
+static const coll_symm_place_t host = COLL_SYMM_HOST;
+static const coll_symm_place_t device = COLL_SYMM_DEVICE;
+static const coll_symm_place_t host_window = COLL_SYMM_WINDOW_SYSTEM;
+static const coll_symm_place_t gpu_window = COLL_SYMM_WINDOW_CUDA;
+
+/* ---- tables for ranks that are alike; rows are the input's place, columns the output's ---- */
+
+static void check_table(coll_symm_collective_t collective, uint64_t bytes, uint8_t flags,
+                        const coll_symm_path_t expected[PLACES][PLACES])
+{
+    for (int send = 0; send < PLACES; ++send) {
+        for (int recv = 0; recv < PLACES; ++recv) {
+            show_alike(collective, (coll_symm_place_t) send, (coll_symm_place_t) recv, bytes);
+            set_all(flags, COLL_SYMM_AUTO);
+            coll_symm_plan_t plan = choose(RANKS);
+            assert_int_equal(plan.path, expected[send][recv]);
+            bool gpu = coll_symm_is_device((uint8_t) send) || coll_symm_is_device((uint8_t) recv);
+            assert_true(plan.stage == gpu);
+        }
+    }
+}
+
+static void small_allreduce(void **state)
+{
+    static const coll_symm_path_t expected[PLACES][PLACES] = {
+        /*                  host  device host w. GPU w. */
+        /* host */ {NEXT, NEXT, NEXT, NEXT},
+        /* device */ {NEXT, NEXT, NEXT, NEXT},
+        /* host window */ {ONE, NEXT, ONE, NEXT},
+        /* GPU window */ {NEXT, ONE, NEXT, ONE},
+    };
+    (void) state;
+    check_table(COLL_SYMM_ALLREDUCE, 100, 0, expected);
+}
+
+static void large_allreduce(void **state)
+{
+    static const coll_symm_path_t expected[PLACES][PLACES] = {
+        {NEXT, NEXT, NEXT, NEXT},
+        {NEXT, NEXT, NEXT, NEXT},
+        {ONE, NEXT, TWO, NEXT},
+        {NEXT, ONE, NEXT, TWO},
+    };
+    (void) state;
+    check_table(COLL_SYMM_ALLREDUCE, 1 << 30, 0, expected);
+}
+
+static void allreduce_in_place(void **state)
+{
+    static const coll_symm_path_t expected[PLACES] = {NEXT, NEXT, TWO, TWO};
+    (void) state;
+    for (int place = 0; place < PLACES; ++place) {
+        for (uint64_t bytes = 4; bytes < 1 << 20; bytes *= 64) {
+            show_alike(COLL_SYMM_ALLREDUCE, (coll_symm_place_t) place, (coll_symm_place_t) place,
+                       bytes);
+            set_all(COLL_SYMM_IN_PLACE, COLL_SYMM_AUTO);
+            assert_path(expected[place]);
+            set_all(COLL_SYMM_IN_PLACE, COLL_SYMM_ONE_SHOT); /* would overwrite inputs */
+            assert_path(expected[place]);
+        }
+    }
+}
+
+static void allgather(void **state)
+{
+    static const coll_symm_path_t expected[PLACES][PLACES] = {
+        {NEXT, NEXT, PUSH, PUSH},
+        {NEXT, NEXT, NEXT, PUSH},
+        {PULL, NEXT, PULL, PUSH},
+        {PULL, PULL, NEXT, PUSH},
+    };
+    (void) state;
+    check_table(COLL_SYMM_ALLGATHER, 100, 0, expected);
+    check_table(COLL_SYMM_ALLGATHER, 1 << 30, 0, expected);
+}
+
+/* Inputs that came in the slots are served there, wherever the buffers are. */
+static void payload(void **state)
+{
+    static const coll_symm_place_t places[] = {COLL_SYMM_HOST, COLL_SYMM_WINDOW_SYSTEM};
+    (void) state;
+    for (int send = 0; send < 2; ++send) {
+        for (int recv = 0; recv < 2; ++recv) {
+            show_alike(COLL_SYMM_ALLREDUCE, places[send], places[recv], 8);
+            set_all(COLL_SYMM_PAYLOAD, COLL_SYMM_AUTO);
+            assert_path(SLOT);
+            set_all(COLL_SYMM_PAYLOAD | COLL_SYMM_IN_PLACE, COLL_SYMM_LOW_LATENCY);
+            assert_path(SLOT);
+            show_alike(COLL_SYMM_ALLGATHER, places[send], places[recv], 8);
+            set_all(COLL_SYMM_PAYLOAD, COLL_SYMM_AUTO);
+            assert_path(SLOT);
+        }
+    }
+    all[RANKS - 1].flags = 0; /* one rank's did not come */
+    assert_path(PULL);
+}
+
+/* ---- what changes the choice ---- */
+
+static void size_limit_of_one_shot(void **state)
+{
+    static const struct {
+        coll_symm_place_t place;
+        uint64_t limit;
+    } limits[] = {{COLL_SYMM_WINDOW_SYSTEM, ONE_SHOT_MAX_HOST},
+                  {COLL_SYMM_WINDOW_CUDA, ONE_SHOT_MAX_GPU}};
+    (void) state;
+    for (int i = 0; i < 2; ++i) {
+        show_alike(COLL_SYMM_ALLREDUCE, limits[i].place, limits[i].place, limits[i].limit);
+        assert_path(ONE);
+        show_alike(COLL_SYMM_ALLREDUCE, limits[i].place, limits[i].place, limits[i].limit + 1);
+        assert_path(TWO);
+    }
+}
+
+static void algorithm_that_is_asked_for(void **state)
+{
+    static const struct {
+        coll_symm_algorithm_t algorithm;
+        coll_symm_path_t small, large, with_payload;
+    } expected[] = {{COLL_SYMM_AUTO, ONE, TWO, SLOT},
+                    {COLL_SYMM_LOW_LATENCY, ONE, TWO, SLOT},
+                    {COLL_SYMM_ONE_SHOT, ONE, ONE, ONE},
+                    {COLL_SYMM_TWO_SHOT, TWO, TWO, TWO}};
+    (void) state;
+    for (int i = 0; i < 4; ++i) {
+        show_alike(COLL_SYMM_ALLREDUCE, host_window, host_window, 100);
+        set_all(0, expected[i].algorithm);
+        assert_path(expected[i].small);
+        set_all(COLL_SYMM_PAYLOAD, expected[i].algorithm);
+        assert_path(expected[i].with_payload);
+        show_alike(COLL_SYMM_ALLREDUCE, host_window, host_window, 1 << 20);
+        set_all(0, expected[i].algorithm);
+        assert_path(expected[i].large);
+    }
+}
+
+/* What is asked for is done where it can be, not instead of serving the call. */
+static void algorithm_that_cannot_serve(void **state)
+{
+    (void) state;
+    show_alike(COLL_SYMM_ALLREDUCE, host_window, host, 1 << 20);
+    set_all(0, COLL_SYMM_TWO_SHOT);
+    assert_path(ONE);
+    show_alike(COLL_SYMM_ALLREDUCE, host, host, 8);
+    set_all(COLL_SYMM_PAYLOAD, COLL_SYMM_TWO_SHOT);
+    assert_path(SLOT);
+}
+
+/* Ranks that were told different things go on as if they had been told nothing. */
+static void algorithms_that_differ(void **state)
+{
+    (void) state;
+    for (int other = 0; other < RANKS; ++other) {
+        show_alike(COLL_SYMM_ALLREDUCE, host_window, host_window, 100);
+        set_all(0, COLL_SYMM_TWO_SHOT);
+        all[other].algorithm = COLL_SYMM_ONE_SHOT;
+        assert_path(ONE);
+        all[other].bytes = all[0].bytes;
+    }
+}
+
+static void more_ranks_than_a_kernel_takes(void **state)
+{
+    (void) state;
+    show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, 1 << 20);
+    assert_int_equal(choose(RANKS).path, TWO);
+    assert_int_equal(choose(RANKS + 1).path, NEXT);
+    show_alike(COLL_SYMM_ALLREDUCE, host_window, host_window, 1 << 20);
+    assert_int_equal(choose(64).path, TWO); /* a loop takes any number */
+    show_alike(COLL_SYMM_ALLGATHER, gpu_window, gpu_window, 1 << 20);
+    assert_int_equal(choose(64).path, PUSH); /* so do copies */
+}
+
+static void buffers_that_are_apart(void **state)
+{
+    (void) state;
+    show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, 100);
+    all[2].flags = COLL_SYMM_APART;
+    assert_path(NEXT);
+    show_alike(COLL_SYMM_ALLGATHER, gpu_window, gpu_window, 100);
+    all[2].flags = COLL_SYMM_APART;
+    assert_path(NEXT);
+}
+
+static void what_no_plan_knows(void **state)
+{
+    (void) state;
+    for (int place = 0; place < PLACES; ++place) {
+        for (int r = 0; r < RANKS; ++r) {
+            show_alike(COLL_SYMM_ALLREDUCE, (coll_symm_place_t) place, (coll_symm_place_t) place,
+                       100);
+            all[r].flags = COLL_SYMM_UNSUPPORTED;
+            assert_path(NEXT);
+            all[r].collective = COLL_SYMM_ALLGATHER; /* that much is known all the same */
+            assert_path(COLL_SYMM_MISMATCH);
+        }
+    }
+}
+
+static void one_rank_alone(void **state)
+{
+    (void) state;
+    for (int collective = COLL_SYMM_ALLREDUCE; collective <= COLL_SYMM_ALLGATHER; ++collective) {
+        for (int send = 0; send < PLACES; ++send) {
+            show_alike((coll_symm_collective_t) collective, (coll_symm_place_t) send, gpu_window,
+                       100);
+            assert_int_equal(choose(1).path, COLL_SYMM_LOCAL);
+            show_alike((coll_symm_collective_t) collective, host_window, (coll_symm_place_t) send,
+                       100);
+            assert_int_equal(choose(1).path, COLL_SYMM_LOCAL);
+        }
+        show_alike((coll_symm_collective_t) collective, host, host, 100);
+        assert_int_equal(choose(1).path, NEXT);
+        all[0].flags = COLL_SYMM_UNSUPPORTED;
+        all[0].recv_place = COLL_SYMM_WINDOW_SYSTEM;
+        assert_int_equal(choose(1).path, NEXT);
+    }
+}
+
+/* ---- one rank that differs ---- */
+
+/* One rank's output is not in the window: two-shot cannot write there, one-shot can be done. */
+static void one_output_outside(void **state)
+{
+    (void) state;
+    for (int r = 0; r < RANKS; ++r) {
+        show_alike(COLL_SYMM_ALLREDUCE, host_window, host_window, 1 << 20);
+        all[r].recv_place = COLL_SYMM_HOST;
+        assert_path(ONE);
+        all[r].recv_place = COLL_SYMM_DEVICE;
+        assert_path(NEXT);
+        show_alike(COLL_SYMM_ALLGATHER, host_window, host_window, 1 << 20);
+        all[r].recv_place = COLL_SYMM_HOST;
+        assert_path(PULL);
+    }
+}
+
+static void one_input_outside(void **state)
+{
+    (void) state;
+    for (int r = 0; r < RANKS; ++r) {
+        show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, 1 << 20);
+        all[r].send_place = COLL_SYMM_DEVICE;
+        assert_path(NEXT);
+        show_alike(COLL_SYMM_ALLGATHER, host_window, host_window, 1 << 20);
+        all[r].send_place = COLL_SYMM_HOST;
+        assert_path(PUSH);
+    }
+}
+
+static void one_rank_in_place(void **state)
+{
+    (void) state;
+    for (int r = 0; r < RANKS; ++r) {
+        show_alike(COLL_SYMM_ALLREDUCE, host_window, host_window, 100);
+        all[r].flags = COLL_SYMM_IN_PLACE;
+        assert_path(TWO);
+    }
+}
+
+static void windows_of_both_kinds(void **state)
+{
+    (void) state;
+    for (int r = 0; r < RANKS; ++r) {
+        show_alike(COLL_SYMM_ALLREDUCE, host_window, host_window, 100);
+        all[r].send_place = all[r].recv_place = COLL_SYMM_WINDOW_CUDA;
+        coll_symm_plan_t plan = choose(RANKS);
+        assert_int_equal(plan.path, NEXT);
+        assert_true(plan.stage);
+    }
+}
+
+/* Offsets and windows are each rank's own business. */
+static void windows_and_offsets_do_not_matter(void **state)
+{
+    (void) state;
+    show_alike(COLL_SYMM_ALLREDUCE, host_window, host_window, 1 << 20);
+    for (uint32_t r = 0; r < RANKS; ++r) {
+        all[r].send_window = r + 1;
+        all[r].recv_window = 9 - r;
+        all[r].send_offset = 1000 * r;
+        all[r].recv_offset = 77 * r;
+    }
+    assert_path(TWO);
+}
+
+/* ---- calls that do not match ---- */
+
+static void assert_mismatch(int code)
+{
+    coll_symm_plan_t plan = choose(RANKS);
+    assert_int_equal(plan.path, COLL_SYMM_MISMATCH);
+    assert_int_equal(plan.code, code);
+    assert_int_equal(choose(1).path == COLL_SYMM_MISMATCH, false);
+}
+
+static void mismatches(void **state)
+{
+    (void) state;
+    for (int r = 1; r < RANKS; ++r) {
+        for (int place = 0; place < PLACES; ++place) {
+            coll_symm_place_t p = (coll_symm_place_t) place;
+            show_alike(COLL_SYMM_ALLREDUCE, p, p, 100);
+            all[r].collective = COLL_SYMM_ALLGATHER;
+            assert_mismatch(MPI_ERR_OTHER);
+            show_alike(COLL_SYMM_ALLREDUCE, p, p, 100);
+            all[r].dtype = SYMM_INT32;
+            assert_mismatch(MPI_ERR_TYPE);
+            show_alike(COLL_SYMM_ALLREDUCE, p, p, 100);
+            all[r].op = SYMM_MAX;
+            assert_mismatch(MPI_ERR_OP);
+            show_alike(COLL_SYMM_ALLREDUCE, p, p, 100);
+            all[r].bytes = 104;
+            assert_mismatch(MPI_ERR_TRUNCATE);
+            show_alike(COLL_SYMM_ALLGATHER, p, p, 100);
+            all[r].bytes = 0;
+            assert_mismatch(MPI_ERR_TRUNCATE);
+        }
+    }
+}
+
+/* The next component is to judge what we do not know. */
+static void unknown_arguments_are_not_compared(void **state)
+{
+    (void) state;
+    show_alike(COLL_SYMM_ALLREDUCE, host_window, host_window, 100);
+    all[1].flags = COLL_SYMM_UNSUPPORTED;
+    all[1].dtype = 0;
+    all[1].bytes = 160;
+    assert_path(NEXT);
+}
+
+/* ---- whatever the ranks show ---- */
+
+static uint64_t next_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
+    return *seed >> 33;
+}
+
+static void show_random(uint64_t *seed)
+{
+    show_alike(0 == next_random(seed) % 2 ? COLL_SYMM_ALLREDUCE : COLL_SYMM_ALLGATHER, host, host,
+               next_random(seed) % 4000);
+    coll_symm_place_t usual = (coll_symm_place_t) (next_random(seed) % PLACES);
+    uint8_t common = 0 == next_random(seed) % 4 ? COLL_SYMM_PAYLOAD : 0;
+    for (int r = 0; r < RANKS; ++r) {
+        uint64_t random = next_random(seed);
+        bool usually = 0 != random % 4;
+        all[r].send_place = (uint8_t) (usually ? usual : random / 4 % PLACES);
+        all[r].recv_place = (uint8_t) (usually ? usual : random / 16 % PLACES);
+        all[r].flags = (uint8_t) (common | (0 == random / 64 % 8 ? random / 512 % 16 : 0));
+        all[r].algorithm = (uint8_t) (random / 8192 % 4);
+        all[r].bytes += 0 == random / 32768 % 32 ? 4 : 0;
+    }
+}
+
+/* Whether every rank's buffer is in the window kind that the plan works on. */
+static bool all_in(coll_symm_place_t place, bool send)
+{
+    bool in = true;
+    for (int r = 0; r < RANKS; ++r) {
+        in = in && place == (send ? all[r].send_place : all[r].recv_place);
+    }
+    return in;
+}
+
+static uint8_t any_flag(void)
+{
+    uint8_t flags = 0;
+    for (int r = 0; r < RANKS; ++r) {
+        flags |= all[r].flags;
+    }
+    return flags;
+}
+
+static void check_properties(const coll_symm_plan_t *plan)
+{
+    bool window = COLL_SYMM_WINDOW_SYSTEM == plan->place || COLL_SYMM_WINDOW_CUDA == plan->place;
+    switch (plan->path) {
+    case COLL_SYMM_ONE_SHOT_PATH:
+        assert_true(all_in(plan->place, true));
+        assert_int_equal(any_flag() & (COLL_SYMM_IN_PLACE | COLL_SYMM_APART), 0);
+        break;
+    case COLL_SYMM_TWO_SHOT_PATH:
+        assert_true(all_in(plan->place, true) && all_in(plan->place, false));
+        assert_int_equal(any_flag() & COLL_SYMM_APART, 0);
+        break;
+    case COLL_SYMM_COPY_PUSH:
+        assert_true(all_in(plan->place, false));
+        break;
+    case COLL_SYMM_COPY_PULL:
+        assert_true(all_in(plan->place, true));
+        break;
+    case COLL_SYMM_PUSH_SLOT:
+        for (int r = 0; r < RANKS; ++r) {
+            assert_int_not_equal(all[r].flags & COLL_SYMM_PAYLOAD, 0);
+        }
+        break;
+    default:
+        return;
+    }
+    assert_true(window);
+    assert_int_equal(any_flag() & COLL_SYMM_UNSUPPORTED, 0);
+    assert_int_equal(plan->code, MPI_SUCCESS);
+}
+
+static void properties_of_every_plan(void **state)
+{
+    uint64_t seed = 3;
+    int seen[COLL_SYMM_COPY_PULL + 1] = {0};
+    (void) state;
+    for (int i = 0; i < 200000; ++i) {
+        show_random(&seed);
+        coll_symm_plan_t plan = choose(RANKS);
+        assert_true(plan.path <= COLL_SYMM_COPY_PULL);
+        ++seen[plan.path];
+        check_properties(&plan);
+    }
+    for (int path = 0; path <= COLL_SYMM_COPY_PULL; ++path) {
+        assert_true(COLL_SYMM_LOCAL == path || 0 < seen[path]); /* the test sees all of them */
+    }
+}
+
+/* ---- slices ---- */
+
+static void assert_slices(uint64_t count, size_t element, int size)
+{
+    uint64_t end = 0;
+    for (int rank = 0; rank < size; ++rank) {
+        uint64_t first = 99, mine = 99;
+        coll_symm_slice(count, element, size, rank, &first, &mine);
+        assert_int_equal(first, end); /* one after the other, none twice and none left out */
+        assert_true(0 == mine || 0 == first * element % 128);
+        assert_true(first + mine == count || 0 == mine * element % 128);
+        end = first + mine;
+    }
+    assert_int_equal(end, count);
+}
+
+static void slices_cover_everything_once(void **state)
+{
+    (void) state;
+    for (size_t element = 1; element <= 8; element *= 2) {
+        for (int size = 1; size <= 9; ++size) {
+            for (uint64_t count = 0; count < 1200; ++count) {
+                assert_slices(count, element, size);
+            }
+            assert_slices(((uint64_t) 1 << 31) + 3, element, size);
+            assert_slices(((uint64_t) 1 << 44) + 1, element, size);
+        }
+        assert_slices(100003, element, 1000);
+    }
+}
+
+/* No rank has more than its share, rounded up to a line. */
+static void slices_are_even(void **state)
+{
+    (void) state;
+    for (int size = 1; size <= 9; ++size) {
+        for (uint64_t count = 1; count < 100000; count = count * 3 + 1) {
+            for (int rank = 0; rank < size; ++rank) {
+                uint64_t first, mine;
+                coll_symm_slice(count, 4, size, rank, &first, &mine);
+                assert_true(mine <= (count + (uint64_t) size - 1) / (uint64_t) size + 32);
+            }
+        }
+    }
+}
+
+/* ---- names ---- */
+
+static void names(void **state)
+{
+    static const struct {
+        coll_symm_path_t path;
+        bool gpu, stage;
+        const char *name;
+    } expected[] = {
+        {COLL_SYMM_MISMATCH, false, false, "mismatch"},
+        {COLL_SYMM_PASS, false, false, "next"},
+        {COLL_SYMM_PASS, true, true, "next_staged"},
+        {COLL_SYMM_PUSH_SLOT, false, false, "low_latency_push"},
+        {COLL_SYMM_LOCAL, true, false, "local_copy"},
+        {COLL_SYMM_ONE_SHOT_PATH, false, false, "one_shot_host"},
+        {COLL_SYMM_ONE_SHOT_PATH, true, false, "one_shot_sm"},
+        {COLL_SYMM_TWO_SHOT_PATH, false, false, "two_shot_host"},
+        {COLL_SYMM_TWO_SHOT_PATH, true, false, "two_shot_sm"},
+        {COLL_SYMM_COPY_PUSH, false, false, "copy_push_host"},
+        {COLL_SYMM_COPY_PUSH, true, false, "copy_push_ce"},
+        {COLL_SYMM_COPY_PULL, false, false, "copy_pull_host"},
+        {COLL_SYMM_COPY_PULL, true, false, "copy_pull_ce"},
+    };
+    (void) state;
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); ++i) {
+        coll_symm_plan_t plan = {.path = expected[i].path,
+                                 .place = expected[i].gpu ? gpu_window : host_window,
+                                 .stage = expected[i].stage};
+        assert_string_equal(coll_symm_plan_name(&plan), expected[i].name);
+    }
+    assert_string_equal(coll_symm_collective_name(COLL_SYMM_ALLREDUCE), "allreduce");
+    assert_string_equal(coll_symm_collective_name(COLL_SYMM_ALLGATHER), "allgather");
+    assert_string_equal(coll_symm_collective_name((coll_symm_collective_t) 0), "?");
+}
+
+static void places_on_a_gpu(void **state)
+{
+    (void) state;
+    assert_false(coll_symm_is_device((uint8_t) host));
+    assert_true(coll_symm_is_device((uint8_t) device));
+    assert_false(coll_symm_is_device((uint8_t) host_window));
+    assert_true(coll_symm_is_device((uint8_t) gpu_window));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_allreduce),
+        cmocka_unit_test(large_allreduce),
+        cmocka_unit_test(allreduce_in_place),
+        cmocka_unit_test(allgather),
+        cmocka_unit_test(payload),
+        cmocka_unit_test(size_limit_of_one_shot),
+        cmocka_unit_test(algorithm_that_is_asked_for),
+        cmocka_unit_test(algorithm_that_cannot_serve),
+        cmocka_unit_test(algorithms_that_differ),
+        cmocka_unit_test(more_ranks_than_a_kernel_takes),
+        cmocka_unit_test(buffers_that_are_apart),
+        cmocka_unit_test(what_no_plan_knows),
+        cmocka_unit_test(one_rank_alone),
+        cmocka_unit_test(one_output_outside),
+        cmocka_unit_test(one_input_outside),
+        cmocka_unit_test(one_rank_in_place),
+        cmocka_unit_test(windows_of_both_kinds),
+        cmocka_unit_test(windows_and_offsets_do_not_matter),
+        cmocka_unit_test(mismatches),
+        cmocka_unit_test(unknown_arguments_are_not_compared),
+        cmocka_unit_test(properties_of_every_plan),
+        cmocka_unit_test(slices_cover_everything_once),
+        cmocka_unit_test(slices_are_even),
+        cmocka_unit_test(names),
+        cmocka_unit_test(places_on_a_gpu),
+    };
+    return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+}

@@ -49,6 +49,9 @@ static void count(const coll_symm_call_t *call)
 void coll_symm_report(coll_symm_call_t *call)
 {
     const coll_symm_descriptor_t *mine = &call->mine;
+    if (call->module->comm->setting_up) {
+        return; /* not the program's call */
+    }
     symm_plan_note_t note = {
         .collective = coll_symm_collective_name((coll_symm_collective_t) mine->collective),
         .bytes = mine->bytes,

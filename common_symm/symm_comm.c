@@ -28,7 +28,7 @@ static symm_comm_t *create(MPI_Comm handle, int rank, int size, bool shared)
     comm->next_mapping = 1;
     comm->exchange.rank = rank;
     comm->exchange.size = size;
-    comm->exchange.context = (void *) handle;
+    comm->exchange.context = comm;
     comm->exchange.allgather = symm_exchange_mpi_allgather;
     comm->exchange.codes = calloc((size_t) size, sizeof(*comm->exchange.codes));
     comm->exchange.scratch = malloc((size_t) size * SYMM_EXCHANGE_RECORD_MAX);
@@ -188,7 +188,7 @@ void symm_comm_cache_mapping(symm_comm_t *comm, symm_mapping_t *mapping)
 {
     (void) pthread_mutex_lock(&comm->lock);
     symm_mapping_t *evicted = NULL;
-    if (!comm->shared || mapping->own_bytes > symm_options.cache_bytes) {
+    if (!comm->shared || mapping->cache_cost > symm_options.cache_bytes) {
         evicted = mapping;
     } else {
         symm_mapping_t **last = &comm->cache;
@@ -196,12 +196,12 @@ void symm_comm_cache_mapping(symm_comm_t *comm, symm_mapping_t *mapping)
             last = &(*last)->next;
         }
         *last = mapping;
-        comm->cached_bytes += mapping->own_bytes;
+        comm->cached_bytes += mapping->cache_cost;
     }
     while (comm->cached_bytes > symm_options.cache_bytes) {
         symm_mapping_t *oldest = comm->cache;
         comm->cache = oldest->next;
-        comm->cached_bytes -= oldest->own_bytes;
+        comm->cached_bytes -= oldest->cache_cost;
         oldest->next = evicted;
         evicted = oldest;
     }
@@ -231,7 +231,7 @@ symm_mapping_t *symm_comm_take_cached(symm_comm_t *comm, uint32_t id)
     if (NULL != mapping) {
         *link = mapping->next;
         mapping->next = NULL;
-        comm->cached_bytes -= mapping->own_bytes;
+        comm->cached_bytes -= mapping->cache_cost;
     }
     (void) pthread_mutex_unlock(&comm->lock);
     return mapping;

@@ -31,6 +31,7 @@ typedef struct symm_comm {
     _Atomic int live_windows;
     symm_comm_control_t *control; /* NULL until the first window */
     uint64_t call;                /* number of the latest agreed collective */
+    bool setting_up;              /* the collective under way is our own, for a window's creation */
     uint32_t next_window;         /* serial numbers, alike on all ranks; 0 is no window */
     uint32_t next_mapping;
     pthread_mutex_t lock;    /* of all below */
@@ -38,7 +39,7 @@ typedef struct symm_comm {
     int window_count;
     int window_capacity;
     symm_mapping_t *cache; /* freed mappings, oldest first */
-    size_t cached_bytes;   /* of own segments in the cache */
+    size_t cached_bytes;   /* the sum of their cache costs */
 } symm_comm_t;
 
 /* Creates the state of communicator handle and puts it into the table, with one reference for the

@@ -3,6 +3,7 @@
 #include "symm_config.h"
 
 #include "symm_exchange.h"
+#include "symm_comm.h"
 #include "symm_log.h"
 #include "symm_options.h"
 
@@ -11,9 +12,12 @@
 int symm_exchange_mpi_allgather(const symm_exchange_t *exchange, const void *send, void *recv,
                                 size_t len)
 {
-    MPI_Comm comm = (MPI_Comm) exchange->context;
+    symm_comm_t *comm = exchange->context;
     int bytes = (int) len; /* set-up records are small */
-    return PMPI_Allgather(send, bytes, MPI_BYTE, recv, bytes, MPI_BYTE, comm);
+    comm->setting_up = true;
+    int rc = PMPI_Allgather(send, bytes, MPI_BYTE, recv, bytes, MPI_BYTE, comm->handle);
+    comm->setting_up = false;
+    return rc;
 }
 
 int symm_agree_first_error(const int *codes, int size)

@@ -30,7 +30,7 @@ struct symm_exchange {
     int (*allgather)(const symm_exchange_t *exchange, const void *send, void *recv, size_t len);
 };
 
-/* Runs on an MPI communicator (context is the MPI_Comm), whose error handler sees failures. */
+/* Runs on the MPI communicator of context, a symm_comm_t, whose error handler sees failures. */
 int symm_exchange_mpi_allgather(const symm_exchange_t *exchange, const void *send, void *recv,
                                 size_t len);
 

@@ -89,6 +89,15 @@ static int allocate_arrays(symm_mapping_t *mapping, int size)
     return whole ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
+static size_t largest_segment(const symm_layout_t *layout)
+{
+    size_t largest = 0;
+    for (int r = 0; r < layout->size; ++r) {
+        largest = layout->seg[r].len > largest ? layout->seg[r].len : largest;
+    }
+    return largest;
+}
+
 int symm_mapping_prepare(const symm_device_ops_t *ops, symm_device_t *device, int rank, int size,
                          const size_t *sizes, bool contiguous, symm_mapping_t **mapping_p,
                          symm_error_t *error)
@@ -108,6 +117,7 @@ int symm_mapping_prepare(const symm_device_ops_t *ops, symm_device_t *device, in
                                          "for less");
     } else if (MPI_SUCCESS == rc) {
         rc = allocate_arrays(mapping, size);
+        mapping->cache_cost = largest_segment(&mapping->layout);
     }
     if (MPI_SUCCESS != rc) {
         symm_mapping_destroy(mapping);

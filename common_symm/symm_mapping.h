@@ -23,6 +23,7 @@ struct symm_mapping {
     char *range;      /* start of the reserved addresses, NULL when there are none */
     bool *mapped;     /* [size] which segments are mapped */
     size_t own_bytes; /* of this rank's segment */
+    size_t cache_cost; /* bytes of the largest rank's segment: the same on all ranks, never 0 */
     struct symm_mapping_work *work; /* what only the building needs; NULL afterwards */
     symm_queue_t *queue;
     symm_window_control_t *control;

@@ -10,7 +10,8 @@
 #include "mpi_symm.h"
 
 typedef struct symm_options {
-    size_t cache_bytes;            /* most bytes of own freed segments kept for reuse, per communicator */
+    size_t cache_bytes;             /* most bytes of freed segments kept for reuse, per communicator; of a
+                                     * window its largest rank counts, so that all ranks keep the same */
     unsigned rendezvous_timeout_ms; /* longest wait for a peer's handle */
     bool fabric_handles;           /* ask the driver for FABRIC handles before file descriptors */
 } symm_options_t;

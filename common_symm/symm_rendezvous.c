@@ -184,7 +184,8 @@ static bool receive_one(swap_t *swap)
     symm_fds_t fds = {0};
     struct ucred sender = {.uid = (uid_t) -1};
     read_control(&header, &fds, &sender);
-    if (!is_expected(swap, &message, len, &sender)) {
+    bool whole = 0 == (header.msg_flags & MSG_TRUNC);
+    if (!whole || !is_expected(swap, &message, len, &sender)) {
         symm_log(SYMM_LOG_DEBUG, "rendezvous: ignored a message of uid %d, %d descriptors",
                  (int) sender.uid, fds.count);
         symm_fds_close(&fds);

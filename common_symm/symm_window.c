@@ -17,7 +17,9 @@ symm_options_t symm_options = {
     .fabric_handles = true,
 };
 
+/* Which window an address lies in, and which window an MPI handle (by its address) stands for. */
 static symm_registry_t registry = SYMM_REGISTRY_INIT;
+static symm_registry_t handles = SYMM_REGISTRY_INIT;
 
 /* What goes round before anything is made. */
 typedef struct window_record {
@@ -147,24 +149,32 @@ static int obtain_mapping(symm_comm_t *comm, const window_decision_t *decision,
     return MPI_SUCCESS;
 }
 
-/* Enters the window where pointers and serial numbers are looked up. Local. */
+static void leave_tables(symm_window_t *window)
+{
+    symm_registry_remove(&registry, window->mapping->range);
+    symm_registry_remove(&handles, window->handle);
+    symm_comm_remove_window(window->comm, window);
+}
+
+/* Enters the window where pointers, handles and serial numbers are looked up. Local. */
 static int enter_tables(symm_window_t *window, symm_error_t *error)
 {
     symm_mapping_t *mapping = window->mapping;
     int rc = symm_registry_insert(&registry, mapping->range, mapping->layout.range_len, window);
+    if (MPI_SUCCESS != rc) {
+        return symm_error_set(error, rc, "no memory to register the window");
+    }
+    if (MPI_WIN_NULL != window->handle) {
+        rc = symm_registry_insert(&handles, window->handle, 1, window);
+    }
     if (MPI_SUCCESS == rc) {
         rc = symm_comm_add_window(window->comm, window);
-        if (MPI_SUCCESS != rc) {
-            symm_registry_remove(&registry, mapping->range);
-        }
     }
-    return MPI_SUCCESS == rc ? rc : symm_error_set(error, rc, "no memory to register the window");
-}
-
-static void leave_tables(symm_window_t *window)
-{
-    symm_registry_remove(&registry, window->mapping->range);
-    symm_comm_remove_window(window->comm, window);
+    if (MPI_SUCCESS != rc) {
+        leave_tables(window);
+        return symm_error_set(error, rc, "no memory to register the window");
+    }
+    return MPI_SUCCESS;
 }
 
 /* Enters the tables on all ranks or none. Collective. */
@@ -181,8 +191,8 @@ static int publish(symm_window_t *window, symm_error_t *error, const char *what)
 }
 
 /* The collective part of a creation, from the local preparation on. */
-static int create_agreed(symm_window_t *window, symm_comm_t *comm, symm_mapping_t **mapping_p,
-                         symm_error_t *error, const char *what)
+static int create_agreed(symm_window_t *window, MPI_Win handle, symm_comm_t *comm,
+                         symm_mapping_t **mapping_p, symm_error_t *error, const char *what)
 {
     window_decision_t decision;
     int rc = decide(comm, *mapping_p, &decision, error, what);
@@ -194,6 +204,7 @@ static int create_agreed(symm_window_t *window, symm_comm_t *comm, symm_mapping_
     }
     if (MPI_SUCCESS == rc) {
         window->comm = comm;
+        window->handle = handle;
         window->mapping = *mapping_p;
         window->serial = comm->next_window;
         window->collectives = decision.collectives;
@@ -224,17 +235,16 @@ int symm_window_create(symm_comm_t *comm, MPI_Win handle, symm_kind_t kind, bool
         (void) prepare(comm, kind, contiguous, parts, &mapping, &error); /* error has the outcome */
     }
     symm_window_t nothing = {0}; /* what a rank without memory takes through the agreement */
-    int rc = create_agreed(NULL == window ? &nothing : window, comm, &mapping, &error, what);
+    int rc = create_agreed(NULL == window ? &nothing : window, handle, comm, &mapping, &error,
+                           what);
     if (MPI_SUCCESS != rc) {
         symm_mapping_destroy(mapping);
         if (NULL != window) {
             free(window->parts);
             free(window);
         }
-        SYMM_COUNT(windows_failed, 1);
         return rc;
     }
-    window->handle = handle;
     atomic_fetch_add(&comm->references, 1);
     SYMM_COUNT(windows_created, 1);
     log_window(window, kind);
@@ -290,25 +300,12 @@ int symm_pointer_query(const void *ptr, size_t len, MPI_Win *win_p)
     return MPI_SUCCESS;
 }
 
-/* The symmetric window behind an MPI window, NULL when it is another component's. */
-static const symm_window_t *window_of(MPI_Win win)
-{
-    void *base;
-    int found;
-    if (MPI_WIN_NULL == win ||
-        MPI_SUCCESS != PMPI_Win_get_attr(win, MPI_WIN_BASE, &base, &found) || !found) {
-        return NULL;
-    }
-    const symm_window_t *window = symm_window_find(base, 0);
-    return NULL != window && win == window->handle ? window : NULL;
-}
-
 int symm_window_query(MPI_Win win, symm_window_info_t *info_p)
 {
     if (NULL == info_p) {
         return MPI_ERR_ARG;
     }
-    const symm_window_t *window = window_of(win);
+    const symm_window_t *window = symm_registry_find(&handles, win, 1);
     if (NULL == window) {
         return MPI_ERR_WIN;
     }

@@ -66,9 +66,9 @@ static inline ompi_osc_symm_module_t *ompi_osc_symm_module_of(const ompi_win_t *
 }
 
 /* osc_symm_module.c: makes the module of a window that exists and attaches it to win, with the info
- * keys that are honoured. On failure the window is the caller's still. Local. */
-int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window, bool required,
-                                bool noncontig);
+ * keys that were honoured by decision. On failure the window is the caller's still. Local. */
+int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window,
+                                const osc_symm_decision_t *decision);
 /* Frees the module alone, if there is one; the window is the caller's. */
 void ompi_osc_symm_module_destroy(ompi_win_t *win);
 int ompi_osc_symm_free(ompi_win_t *win);
@@ -81,7 +81,7 @@ int ompi_osc_symm_detach(ompi_win_t *win, const void *base);
  * its info; takes our keys out of that of any other window. */
 void ompi_osc_symm_info_read(opal_info_t *info, const char *default_kind,
                              osc_symm_request_t *request_p, symm_error_t *error);
-int ompi_osc_symm_info_publish(ompi_win_t *win, bool required);
+int ompi_osc_symm_info_publish(ompi_win_t *win, const osc_symm_decision_t *decision);
 void ompi_osc_symm_info_clear(ompi_win_t *win);
 
 /* osc_symm_comm.c */

@@ -20,6 +20,8 @@
  * all want symmetric memory are sent on to the next component together. */
 #define DEFAULT_PRIORITY 200
 
+static uint64_t host_number; /* see find_host_number() */
+
 static void register_int(const char *name, const char *help, int *value, int level)
 {
     (void) mca_base_component_var_register(&mca_osc_symm_component.super.osc_version, name, help,
@@ -42,9 +44,9 @@ static void register_window_params(void)
     component->cache_bytes = symm_options.cache_bytes;
     (void) mca_base_component_var_register(
         version, "cache_bytes",
-        "Most bytes of this rank's freed segments kept per communicator, so that a window of the "
-        "same shape is created in microseconds (bytes; per process; default: 268435456; 0 keeps "
-        "none)",
+        "Most bytes of freed segments that each rank keeps per communicator, so that a window of the "
+        "same shape is created in microseconds; of a window its largest rank counts (bytes; the same "
+        "on all ranks; default: 268435456; 0 keeps none)",
         MCA_BASE_VAR_TYPE_SIZE_T, NULL, 0, 0, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY,
         &component->cache_bytes);
     component->fabric_handles = symm_options.fabric_handles;
@@ -79,6 +81,29 @@ static int component_register(void)
     return OMPI_SUCCESS;
 }
 
+/* A number that ranks share only if they can pass each other descriptors by abstract socket names:
+ * the same boot of the same kernel, and the same network namespace. */
+static uint64_t find_host_number(void)
+{
+    char text[128] = "";
+    FILE *boot = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (NULL != boot) {
+        if (NULL == fgets(text, (int) sizeof(text) / 2, boot)) {
+            text[0] = '\0';
+        }
+        (void) fclose(boot); /* opened for reading */
+    }
+    struct stat space = {0};
+    (void) stat("/proc/self/ns/net", &space); /* zero on all ranks where there is none */
+    size_t used = strlen(text);
+    (void) snprintf(text + used, sizeof(text) - used, "%llu", (unsigned long long) space.st_ino);
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (const char *c = text; '\0' != *c; ++c) {
+        hash = (hash ^ (unsigned char) *c) * 1099511628211u;
+    }
+    return hash;
+}
+
 static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
 {
     (void) enable_progress_threads;
@@ -92,6 +117,7 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
     symm_options.rendezvous_timeout_ms =
         0 < component->rendezvous_timeout_ms ? (unsigned) component->rendezvous_timeout_ms : 1;
     symm_ompi_configure_waiting();
+    host_number = find_host_number(); /* now, as descriptors may be short later */
     symm_library_open();
     return OMPI_SUCCESS;
 }
@@ -170,29 +196,6 @@ static int delegate(const request_context_t *context, const ompi_osc_base_compon
                             context->comm, context->info, context->flavor, context->model);
 }
 
-/* A number that ranks share only if they can pass each other descriptors by abstract socket names:
- * the same boot of the same kernel, and the same network namespace. */
-static uint64_t host_number(void)
-{
-    char text[128] = "";
-    FILE *boot = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (NULL != boot) {
-        if (NULL == fgets(text, (int) sizeof(text) / 2, boot)) {
-            text[0] = '\0';
-        }
-        (void) fclose(boot); /* opened for reading */
-    }
-    struct stat space = {0};
-    (void) stat("/proc/self/ns/net", &space); /* zero on all ranks where there is none */
-    size_t used = strlen(text);
-    (void) snprintf(text + used, sizeof(text) - used, "%llu", (unsigned long long) space.st_ino);
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (const char *c = text; '\0' != *c; ++c) {
-        hash = (hash ^ (unsigned char) *c) * 1099511628211u;
-    }
-    return hash;
-}
-
 _Static_assert(sizeof(osc_symm_request_t) <= SYMM_EXCHANGE_RECORD_MAX, "does not fit the scratch");
 
 /* Learns what all ranks ask for and decides; parts [size] gets their sizes, unless it is NULL for want
@@ -207,7 +210,7 @@ static int decide_agreed(const request_context_t *context, const symm_exchange_t
         .disp_unit = context->disp_unit,
         .has_next = has_next,
         .uid = (uint32_t) geteuid(),
-        .host = host_number(),
+        .host = host_number,
     };
     if (NULL == parts) {
         (void) symm_error_set(&error, MPI_ERR_NO_MEM, "no memory for %d sizes", exchange->size);
@@ -239,7 +242,7 @@ static int create_window(const request_context_t *context, symm_comm_t *comm,
         return rc;
     }
     /* Only memory for a few words can be missing from here on; the window goes with all ranks. */
-    rc = ompi_osc_symm_module_create(context->win, window, decision->required, decision->noncontig);
+    rc = ompi_osc_symm_module_create(context->win, window, decision);
     symm_error_t error = {0};
     if (MPI_SUCCESS != rc) {
         (void) symm_error_set(&error, rc, "no memory for the window's epochs");
@@ -319,6 +322,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size, int disp_
         .flavor = flavor, .model = model,
         .what = MPI_WIN_FLAVOR_SHARED == flavor ? "MPI_Win_allocate_shared" : "MPI_Win_allocate"};
     int rc = select_agreed(&context, state);
+    SYMM_COUNT(windows_failed, OMPI_SUCCESS == rc ? 0 : 1);
     symm_comm_release(state);
     return rc;
 }

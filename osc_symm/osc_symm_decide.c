@@ -91,6 +91,10 @@ static void settle_for_less(osc_symm_decision_t *decision, int code, const char 
     } else {
         decision->action = OSC_SYMM_FAIL;
         decision->code = code;
+        if ('\0' == reason[0]) {
+            decision->reason = "no other component serves the window, and the ranks are on several "
+                               "hosts; name one more, as in --mca osc symm,rdma";
+        }
     }
 }
 

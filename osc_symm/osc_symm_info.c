@@ -60,21 +60,27 @@ static symm_ompi_info_text_t *answer_noncontig(opal_infosubscriber_t *object,
     return (symm_ompi_info_text_t *) (module_of_object(object)->noncontig ? "true" : "false");
 }
 
+/* Puts key into the window's info with the value that answer gives. The value passed here is the one
+ * that MPI_Win_get_info shows; the callback's serves MPI_Win_set_info. */
 static int subscribe(ompi_win_t *win, const char *key, opal_key_interest_callback_t *answer)
 {
-    return opal_infosubscribe_subscribe(&win->super, (symm_ompi_info_text_t *) key,
-                                        (symm_ompi_info_text_t *) "", answer);
+    symm_ompi_info_text_t *name = (symm_ompi_info_text_t *) key;
+    return opal_infosubscribe_subscribe(&win->super, name, answer(&win->super, name, NULL), answer);
 }
 
-int ompi_osc_symm_info_publish(ompi_win_t *win, bool required)
+int ompi_osc_symm_info_publish(ompi_win_t *win, const osc_symm_decision_t *decision)
 {
+    bool honoured = decision->asked && '\0' == decision->reason[0];
+    int rc = OMPI_SUCCESS;
     /* The window starts with a copy of the user's info, whatever of it is honoured. */
     if (NULL != win->super.s_info) {
         OBJ_RELEASE(win->super.s_info);
     }
     win->super.s_info = OBJ_NEW(opal_info_t);
-    int rc = subscribe(win, SYMM_INFO_MEMORY_KIND, answer_kind);
-    if (OMPI_SUCCESS == rc && required) {
+    if (honoured) {
+        rc = subscribe(win, SYMM_INFO_MEMORY_KIND, answer_kind);
+    }
+    if (OMPI_SUCCESS == rc && honoured && decision->required) {
         rc = subscribe(win, SYMM_INFO_REQUIRED, answer_required);
     }
     if (OMPI_SUCCESS == rc && MPI_WIN_FLAVOR_SHARED == win->w_flavor) {

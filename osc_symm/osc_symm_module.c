@@ -31,8 +31,8 @@ static const ompi_osc_base_module_t module_table = {
     .osc_flush_local_all = ompi_osc_symm_flush_all,
 };
 
-int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window, bool required,
-                                bool noncontig)
+int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window,
+                                const osc_symm_decision_t *decision)
 {
     ompi_osc_symm_module_t *module = calloc(1, sizeof(*module));
     if (NULL == module) {
@@ -42,13 +42,13 @@ int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window, bool req
     ompi_osc_symm_fill_unsupported(&module->super);
     module->win = win;
     module->window = window;
-    module->noncontig = noncontig;
+    module->noncontig = decision->noncontig;
     OBJ_CONSTRUCT(&module->lock, opal_mutex_t);
     module->held = calloc((size_t) window->size, sizeof(*module->held));
     module->start_ranks = calloc((size_t) window->size, sizeof(*module->start_ranks));
     win->w_osc_module = &module->super;
     if (NULL == module->held || NULL == module->start_ranks ||
-        OMPI_SUCCESS != ompi_osc_symm_info_publish(win, required)) {
+        OMPI_SUCCESS != ompi_osc_symm_info_publish(win, decision)) {
         ompi_osc_symm_module_destroy(win);
         return MPI_ERR_NO_MEM;
     }

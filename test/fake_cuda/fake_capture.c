@@ -18,6 +18,7 @@ typedef struct capture {
     CUstream stream;
     CUstreamCaptureMode mode;
     pthread_t thread;
+    bool broken;
 } capture_t;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -25,22 +26,31 @@ static capture_t *captures;
 
 static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-bool fake_capture_allows(void)
+/* Whether the capture forbids this thread what is unsafe (manual,
+ * cuThreadExchangeStreamCaptureMode; the thread is not relaxed). */
+static bool forbids(const capture_t *capture)
 {
-    bool allowed = true;
+    bool own = 0 != pthread_equal(pthread_self(), capture->thread);
+    bool others_too = CU_STREAM_CAPTURE_MODE_GLOBAL == capture->mode &&
+                      CU_STREAM_CAPTURE_MODE_GLOBAL == thread_mode;
+    return CU_STREAM_CAPTURE_MODE_RELAXED != capture->mode && (own || others_too);
+}
+
+bool fake_capture_survives(void)
+{
+    bool survives = true;
     if (CU_STREAM_CAPTURE_MODE_RELAXED == thread_mode) {
         return true;
     }
     (void) pthread_mutex_lock(&lock); /* fails only on misuse */
-    for (const capture_t *c = captures; NULL != c; c = c->next) {
-        bool own = 0 != pthread_equal(pthread_self(), c->thread);
-        bool others_too = CU_STREAM_CAPTURE_MODE_GLOBAL == c->mode &&
-                          CU_STREAM_CAPTURE_MODE_GLOBAL == thread_mode;
-        bool relaxed = CU_STREAM_CAPTURE_MODE_RELAXED == c->mode;
-        allowed = allowed && (relaxed || !(own || others_too));
+    for (capture_t *c = captures; NULL != c; c = c->next) {
+        if (forbids(c)) {
+            c->broken = true;
+            survives = false;
+        }
     }
     (void) pthread_mutex_unlock(&lock);
-    return allowed;
+    return survives;
 }
 
 static bool is_mode(CUstreamCaptureMode mode)
@@ -82,7 +92,8 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode
     (void) pthread_mutex_lock(&lock);
     bool is_new = NULL == find(hStream);
     if (is_new) {
-        *capture = (capture_t){captures, hStream, mode, pthread_self()};
+        *capture = (capture_t){
+            .next = captures, .stream = hStream, .mode = mode, .thread = pthread_self()};
         captures = capture;
     }
     (void) pthread_mutex_unlock(&lock);
@@ -106,7 +117,12 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
     if (NULL == capture) {
         return fake_misuse(CUDA_ERROR_ILLEGAL_STATE, "the stream is not captured");
     }
+    bool broken = capture->broken;
     free(capture);
+    if (broken) {
+        *phGraph = NULL;
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    }
     return fake_graph_new(phGraph);
 }
 
@@ -114,8 +130,8 @@ CUresult CUDAAPI cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *ca
 {
     FAKE_ENTER(FAKE_NEEDS_CONTEXT);
     (void) pthread_mutex_lock(&lock);
-    *captureStatus = NULL == find(hStream) ? CU_STREAM_CAPTURE_STATUS_NONE
-                                           : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    *captureStatus =
+        NULL == find(hStream) ? CU_STREAM_CAPTURE_STATUS_NONE : CU_STREAM_CAPTURE_STATUS_ACTIVE;
     (void) pthread_mutex_unlock(&lock);
     return CUDA_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
  * Contexts: one primary context a device, and those that the program makes. Their structs are kept
- * for the life of the process, so that a stale handle can be told. */
+ * for the life of the process, so that a stale handle can be told; but a new context gets the
+ * handle of one that has ended, as it well may on a real driver. */
 #include "symm_config.h"
 
 #include "fake_context.h"
@@ -121,19 +122,44 @@ void fake_context_drain(CUcontext context, bool non_blocking_too)
 
 /* ---- life ---- */
 
+/* One that has ended and is used again, NULL when there is none. Under the lock. */
+static CUcontext ended_context(void)
+{
+    for (int i = 0; i < context_count; ++i) {
+        if (!contexts[i]->primary && !contexts[i]->alive) {
+            return contexts[i];
+        }
+    }
+    return NULL;
+}
+
+/* Under the lock. */
+static CUcontext empty_context(void)
+{
+    CUcontext context = CONTEXTS_MAX == context_count ? NULL : calloc(1, sizeof(*context));
+    if (NULL != context) {
+        (void) pthread_mutex_init(&context->lock, NULL); /* cannot fail with default attributes */
+        (void) pthread_cond_init(&context->idle, NULL);
+        contexts[context_count++] = context;
+    }
+    return context;
+}
+
 /* Under the lock. */
 static CUcontext new_context(CUdevice device, bool is_primary)
 {
-    CUcontext context = CONTEXTS_MAX == context_count ? NULL : calloc(1, sizeof(*context));
+    static unsigned long long last_id;
+    CUcontext context = is_primary ? NULL : ended_context();
     if (NULL == context) {
-        return NULL;
+        context = empty_context();
     }
-    context->gpu = fake_machine_gpu(device);
-    context->device = device;
-    context->primary = is_primary;
-    (void) pthread_mutex_init(&context->lock, NULL); /* cannot fail with default attributes */
-    (void) pthread_cond_init(&context->idle, NULL);
-    contexts[context_count++] = context;
+    if (NULL != context) {
+        context->id = ++last_id;
+        context->gpu = fake_machine_gpu(device);
+        context->device = device;
+        context->primary = is_primary;
+        context->sticky = CUDA_SUCCESS;
+    }
     return context;
 }
 
@@ -141,7 +167,7 @@ static CUcontext new_context(CUdevice device, bool is_primary)
 static void end_objects(CUcontext context)
 {
     for (fake_kind_t kind = 0; kind < FAKE_KIND_COUNT; ++kind) {
-        long left = fake_object_count(kind, context);
+        long left = fake_object_leaks(kind, context);
         if (0 < left && !fake_context_any_fault()) {
             fake_leak("%ld %s in a context of device %d that ends", left, fake_kind_name(kind),
                       context->device);
@@ -237,8 +263,9 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice dev)
     }
     (void) pthread_mutex_unlock(&lock);
     if (0 == before) {
-        return fake_misuse(CUDA_ERROR_INVALID_CONTEXT, "device %d is released more often than "
-                                                       "retained",
+        return fake_misuse(CUDA_ERROR_INVALID_CONTEXT,
+                           "device %d is released more often than "
+                           "retained",
                            dev);
     }
     if (1 == before) {
@@ -308,13 +335,25 @@ CUresult CUDAAPI cuCtxGetCurrent(CUcontext *pctx)
     return CUDA_SUCCESS;
 }
 
-/* Whether ctx may become current. */
+CUresult CUDAAPI cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
+{
+    FAKE_ENTER(FAKE_NEEDS_INIT);
+    CUcontext context = NULL == ctx ? fake_context_current() : ctx;
+    if (NULL == context || !is_known(context) || !is_alive(context)) {
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    *ctxId = context->id;
+    return CUDA_SUCCESS;
+}
+
+/* Whether ctx may become current: also a primary one that is released, which is no good for much.
+ */
 static CUresult check_context(CUcontext ctx)
 {
     if (!is_known(ctx)) {
         return fake_misuse(CUDA_ERROR_INVALID_CONTEXT, "%p is no context", (void *) ctx);
     }
-    if (!is_alive(ctx)) {
+    if (!ctx->primary && !is_alive(ctx)) {
         return fake_misuse(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the context of device %d has ended",
                            ctx->device);
     }

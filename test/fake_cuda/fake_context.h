@@ -9,12 +9,13 @@
 #include "fake_cuda.h"
 
 struct CUctx_st {
+    unsigned long long id; /* never used twice, unlike the handle */
     int gpu;
     CUdevice device;
     bool primary;
-    int references;      /* of a primary one */
+    int references; /* of a primary one */
     bool alive;
-    CUresult sticky;     /* the error that all calls in it return from now on */
+    CUresult sticky;      /* the error that all calls in it return from now on */
     pthread_mutex_t lock; /* of the two below */
     pthread_cond_t idle;
     unsigned pending[2]; /* work not done: [0] of blocking streams, [1] of non-blocking ones */

@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One end of a copy. */
+/* One end of a copy, or all of a fill. */
 typedef struct end {
     uintptr_t address;
     bool write;
+    bool fill;
 } end_t;
 
 typedef struct copy_work {
@@ -28,7 +29,8 @@ typedef struct copy_work {
 
 static fake_place_t resolve(end_t end, size_t len, int gpu, char **bytes_p, const char **why_p)
 {
-    fake_access_t access = {.gpu = gpu, .kernel = false, .write = end.write};
+    /* A copy finds its way to another device's memory, a fill does not. */
+    fake_access_t access = {.gpu = gpu, .kernel = end.fill, .write = end.write};
     return fake_space_resolve(end.address, len, &access, bytes_p, why_p);
 }
 
@@ -57,11 +59,11 @@ static void run_copy(fake_work_t *super, CUcontext context)
 {
     copy_work_t *work = (copy_work_t *) super;
     fake_space_read();
-    char *dst = bytes_of((end_t){work->dst, true}, work->len, context);
+    char *dst = bytes_of((end_t){work->dst, true, 0 <= work->fill}, work->len, context);
     const char *src = NULL;
     if (0 > work->fill && NULL != dst) {
         src = NULL != work->staged ? work->staged
-                                   : bytes_of((end_t){work->src, false}, work->len, context);
+                                   : bytes_of((end_t){work->src, false, false}, work->len, context);
     }
     if (NULL != dst && 0 <= work->fill) {
         memset(dst, work->fill, work->len);
@@ -80,13 +82,15 @@ static void free_copy(fake_work_t *super)
 
 /* ---- when it is asked for ---- */
 
-/* What the driver sees at the call: a transfer beyond an allocation of its own. */
+/* What the driver sees at the call: that it knows the memory, and that it may not be touched so.
+ * What changes until the work runs, it does not see. */
 static CUresult check_end(end_t end, size_t len, int gpu, fake_place_t *place_p)
 {
     char *bytes;
     const char *why;
     *place_p = resolve(end, len, gpu, &bytes, &why);
-    if (FAKE_PLACE_OUTSIDE == *place_p) {
+    if (FAKE_PLACE_OUTSIDE == *place_p || FAKE_PLACE_FAULT == *place_p ||
+        (end.fill && FAKE_PLACE_PAGEABLE == *place_p)) {
         return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%zu bytes, %s %p: %s", len, role(end),
                            (void *) end.address, why);
     }
@@ -118,23 +122,31 @@ static bool is_host(fake_place_t place)
     return FAKE_PLACE_PAGEABLE == place || FAKE_PLACE_PINNED == place;
 }
 
+/* Whether a copy is done when the call returns. The manual: from host to host always; to pageable
+ * memory it "might be". It is on today's GPUs, but a program that counts on it is wrong, so we are
+ * not unless FAKE_CUDA_PAGEABLE_SYNC=1 asks for it. */
+static bool is_synchronous(fake_place_t to, fake_place_t from)
+{
+    bool asked = 0 != fake_env_number("FAKE_CUDA_PAGEABLE_SYNC", 0);
+    return is_host(to) && (is_host(from) || (asked && FAKE_PLACE_PAGEABLE == to));
+}
+
 /* Looks at both ends. */
 static CUresult check_copy(const copy_work_t *copy, int gpu, fake_place_t *dst_p,
                            fake_place_t *src_p)
 {
     fake_space_read();
-    CUresult result = check_end((end_t){copy->dst, true}, copy->len, gpu, dst_p);
+    CUresult result = check_end((end_t){copy->dst, true, false}, copy->len, gpu, dst_p);
     if (CUDA_SUCCESS == result) {
-        result = check_end((end_t){copy->src, false}, copy->len, gpu, src_p);
+        result = check_end((end_t){copy->src, false, false}, copy->len, gpu, src_p);
     }
     fake_space_unlock();
     return result;
 }
 
-CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
-                               CUstream hStream)
+CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT);
     CUresult result = fake_stream_check(hStream);
     if (CUDA_SUCCESS != result || 0 == ByteCount) {
         return result;
@@ -147,8 +159,8 @@ CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCoun
         return result;
     }
     result = queue_copy(hStream, &copy, FAKE_PLACE_PAGEABLE == from);
-    if (CUDA_SUCCESS == result && is_host(to) && is_host(from)) {
-        fake_stream_drain(hStream); /* the manual: fully synchronous from host to host */
+    if (CUDA_SUCCESS == result && is_synchronous(to, from)) {
+        fake_stream_drain(hStream);
     }
     return result;
 }
@@ -156,7 +168,7 @@ CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCoun
 CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N,
                                  CUstream hStream)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT);
     CUresult result = fake_stream_check(hStream);
     if (CUDA_SUCCESS != result || 0 == N) {
         return result;
@@ -164,13 +176,26 @@ CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t
     fake_place_t place;
     copy_work_t fill = {.dst = (uintptr_t) dstDevice, .len = N, .fill = uc};
     fake_space_read();
-    result = check_end((end_t){fill.dst, true}, N, fake_stream_context(hStream)->gpu, &place);
+    result = check_end((end_t){fill.dst, true, true}, N, fake_stream_context(hStream)->gpu, &place);
     fake_space_unlock();
-    if (CUDA_SUCCESS == result && FAKE_PLACE_PAGEABLE == place) {
-        result = fake_misuse(CUDA_ERROR_INVALID_VALUE, "%p is pageable host memory",
-                             (void *) fill.dst);
-    }
     return CUDA_SUCCESS == result ? queue_copy(hStream, &fill, false) : result;
+}
+
+CUresult CUDAAPI cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_t N)
+{
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    CUcontext context = fake_context_current();
+    fake_place_t place;
+    copy_work_t fill = {.dst = (uintptr_t) dstDevice, .len = N, .fill = uc};
+    fake_space_read();
+    CUresult result = check_end((end_t){fill.dst, true, true}, N, context->gpu, &place);
+    fake_space_unlock();
+    if (CUDA_SUCCESS != result) {
+        return result;
+    }
+    fake_context_drain(context, false);
+    run_copy(&fill.super, context);
+    return fake_context_sticky(context);
 }
 
 /* ---- synchronous copies: of the legacy stream, so behind the blocking streams ---- */
@@ -194,18 +219,18 @@ static CUresult copy_now(uintptr_t dst, uintptr_t src, size_t len)
 
 CUresult CUDAAPI cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
     return copy_now((uintptr_t) dst, (uintptr_t) src, ByteCount);
 }
 
 CUresult CUDAAPI cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
     return copy_now((uintptr_t) dstDevice, (uintptr_t) srcHost, ByteCount);
 }
 
 CUresult CUDAAPI cuMemcpyDtoH(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
     return copy_now((uintptr_t) dstHost, (uintptr_t) srcDevice, ByteCount);
 }

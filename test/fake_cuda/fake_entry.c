@@ -6,6 +6,7 @@
 
 #include "fake_capture.h"
 #include "fake_context.h"
+#include "fake_inject.h"
 #include "fake_report.h"
 
 #include <pthread.h>
@@ -16,12 +17,14 @@
 static atomic_bool initialised;
 static atomic_ulong calls;
 static _Thread_local const char *current;
-static pthread_once_t trace_once = PTHREAD_ONCE_INIT;
+static pthread_once_t options_once = PTHREAD_ONCE_INIT;
 static bool trace;
+static bool always_context;
 
-static void read_trace(void)
+static void read_options(void)
 {
     trace = 0 != fake_env_number("FAKE_CUDA_TRACE", 0);
+    always_context = 0 != fake_env_number("FAKE_CUDA_CONTEXT", 0);
 }
 
 const char *fake_entry_name(void)
@@ -52,13 +55,14 @@ static CUresult check_needs(unsigned needs)
     if (!fake_entry_is_initialised()) {
         return CUDA_ERROR_NOT_INITIALIZED;
     }
-    if (0 != (needs & FAKE_NEEDS_CONTEXT)) {
+    if (0 != (needs & FAKE_NEEDS_CONTEXT) ||
+        (always_context && 0 != (needs & FAKE_WANTS_CONTEXT))) {
         CUresult usable = fake_context_usable();
         if (CUDA_SUCCESS != usable) {
             return usable;
         }
     }
-    if (0 != (needs & FAKE_UNSAFE_IN_CAPTURE) && !fake_capture_allows()) {
+    if (0 != (needs & FAKE_UNSAFE_IN_CAPTURE) && !fake_capture_survives()) {
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
     return CUDA_SUCCESS;
@@ -68,10 +72,10 @@ CUresult fake_enter(const char *function, unsigned needs)
 {
     current = function;
     unsigned long number = 1 + atomic_fetch_add(&calls, 1);
-    (void) pthread_once(&trace_once, read_trace); /* cannot fail with a valid control */
+    (void) pthread_once(&options_once, read_options); /* cannot fail with a valid control */
     if (trace) {
         fake_note("call %lu: %s", number, function);
     }
-    /* Injected failures and delays go here: whatever a call is to return instead of being made. */
-    return check_needs(needs);
+    CUresult injected = fake_inject(function);
+    return CUDA_SUCCESS == injected ? check_needs(needs) : injected;
 }

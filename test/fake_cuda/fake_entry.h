@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
  * The one place that every entry point of the fake driver passes, before it does anything. Tracing,
- * counting, the checks that all calls share and, later, injected failures live here. */
+ * counting, injected failures and the checks that all calls share live here. */
 #ifndef FAKE_ENTRY_H
 #define FAKE_ENTRY_H
 
@@ -12,7 +12,11 @@
 #define FAKE_NEEDS_NOTHING     0u
 #define FAKE_NEEDS_INIT        1u
 #define FAKE_NEEDS_CONTEXT     2u
-#define FAKE_UNSAFE_IN_CAPTURE 4u /* not while a stream is captured, unless the thread is relaxed */
+#define FAKE_UNSAFE_IN_CAPTURE 4u /* not while a stream is captured, unless the thread is relaxed  \
+                                   */
+/* The context of what the call is about will do. Older drivers want one to be current, which
+ * FAKE_CUDA_CONTEXT=1 asks for. */
+#define FAKE_WANTS_CONTEXT 8u
 
 /* Ends the calling function with the error of a call that may not go on. */
 #define FAKE_ENTER(needs)                                                                          \

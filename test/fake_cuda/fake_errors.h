@@ -31,4 +31,6 @@ FAKE_ERROR(CUDA_ERROR_NOT_SUPPORTED, "operation not supported")
 FAKE_ERROR(CUDA_ERROR_SYSTEM_NOT_READY, "system not yet initialized")
 FAKE_ERROR(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is "
                                                   "capturing")
+FAKE_ERROR(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "operation failed due to a previous error during "
+                                                  "capture")
 FAKE_ERROR(CUDA_ERROR_UNKNOWN, "unknown error")

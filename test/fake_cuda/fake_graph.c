@@ -96,8 +96,8 @@ CUresult CUDAAPI cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
         }
     }
     CUgraphNode node = calloc(1, sizeof(*node));
-    CUresult result = NULL == node ? CUDA_ERROR_OUT_OF_MEMORY
-                                   : fake_launch_read(nodeParams, &node->launch);
+    CUresult result =
+        NULL == node ? CUDA_ERROR_OUT_OF_MEMORY : fake_launch_read(nodeParams, &node->launch);
     if (CUDA_SUCCESS != result) {
         free(node);
         return result;
@@ -111,7 +111,7 @@ CUresult CUDAAPI cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
                                              unsigned long long flags)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
     if (NULL == phGraphExec || 0 != flags || !fake_object_check(hGraph, FAKE_GRAPH)) {
         return fake_misuse(CUDA_ERROR_INVALID_VALUE, "no graph, or flags %llx", flags);
     }
@@ -129,7 +129,7 @@ CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph h
 
 CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec hGraphExec)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_UNSAFE_IN_CAPTURE);
     if (!fake_object_remove(hGraphExec, FAKE_GRAPH_EXEC)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -160,7 +160,7 @@ CUresult CUDAAPI cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphN
 
 CUresult CUDAAPI cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT);
     CUresult result = fake_stream_check(hStream);
     if (CUDA_SUCCESS == result && !fake_object_check(hGraphExec, FAKE_GRAPH_EXEC)) {
         result = CUDA_ERROR_INVALID_HANDLE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * The kernels of symm_reduce_ops.h's list, run by the host twin on the shadows of their operands. */
+ * The kernels of symm_reduce_ops.h's list, run by the host twin on the shadows of their operands.
+ */
 #include "symm_config.h"
 
 #include "fake_kernel.h"
@@ -58,7 +59,7 @@ typedef struct launch_work {
 
 CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
     if (NULL == module || NULL == image) {
         return fake_misuse(CUDA_ERROR_INVALID_VALUE, "no image");
     }
@@ -152,8 +153,9 @@ CUresult fake_launch_read(const CUDA_KERNEL_NODE_PARAMS *node, fake_launch_t *la
     };
     memcpy(&launch_p->params, node->kernelParams[0], sizeof(launch_p->params));
     if (!check_shape(launch_p)) {
-        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%u x %u x %u blocks of %u x %u x %u threads, "
-                                                     "%u bytes of shared memory",
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE,
+                           "%u x %u x %u blocks of %u x %u x %u threads, "
+                           "%u bytes of shared memory",
                            launch_p->grid[0], launch_p->grid[1], launch_p->grid[2],
                            launch_p->block[0], launch_p->block[1], launch_p->block[2],
                            launch_p->shared_bytes);
@@ -211,7 +213,8 @@ static bool touch_operands(run_t *run)
 static bool touch_words(run_t *run)
 {
     const symm_reduce_params_t *params = &run->work->launch.params;
-    run->counter = touch(run, "block counter", 0, params->block_counter_dev, sizeof(uint32_t), true);
+    run->counter =
+        touch(run, "block counter", 0, params->block_counter_dev, sizeof(uint32_t), true);
     run->flag = NULL == run->counter
                     ? NULL
                     : touch(run, "done flag", 0, params->done_flag, sizeof(uint32_t), true);
@@ -259,15 +262,15 @@ static void reduce(run_t *run)
                                .dst = run->dst};
     uint32_t count = atomic_exchange((_Atomic uint32_t *) run->counter, COUNTING);
     if (0 != count) {
-        (void) fake_misuse(CUDA_SUCCESS, "kernel %s: its block counter is %u, not 0: not zeroed, "
-                                         "or in use by another kernel",
+        (void) fake_misuse(CUDA_SUCCESS,
+                           "kernel %s: its block counter is %u, not 0: not zeroed, "
+                           "or in use by another kernel",
                            run->work->kernel->name, count);
     }
     (void) symm_reduce_host(&reduction); /* refuses only what is not in the list */
     atomic_store((_Atomic uint32_t *) run->counter, 0);
     /* Release, as the kernel's: who sees the flag sees what was written. */
-    atomic_store_explicit((_Atomic uint32_t *) run->flag, params->done_value,
-                          memory_order_release);
+    atomic_store_explicit((_Atomic uint32_t *) run->flag, params->done_value, memory_order_release);
 }
 
 static void run_launch(fake_work_t *super, CUcontext context)

@@ -222,8 +222,8 @@ static bool read_stream(FILE *file, const char *name)
 static bool read_machine(void)
 {
     const char *name = getenv("FAKE_CUDA_MACHINE");
-    FILE *file = NULL == name ? fmemopen((void *) two_gpus, sizeof(two_gpus) - 1, "r")
-                              : fopen(name, "re");
+    FILE *file =
+        NULL == name ? fmemopen((void *) two_gpus, sizeof(two_gpus) - 1, "r") : fopen(name, "re");
     if (NULL == file) {
         (void) fake_misuse(CUDA_SUCCESS, "cannot read FAKE_CUDA_MACHINE=%s: %s", name,
                            strerror(errno));
@@ -262,7 +262,8 @@ static void read_visible(const char *list)
     char copy[LINE_BYTES];
     char *rest;
     (void) snprintf(copy, sizeof(copy), "%s", list);
-    for (char *word = strtok_r(copy, ", ", &rest); NULL != word; word = strtok_r(NULL, ", ", &rest)) {
+    for (char *word = strtok_r(copy, ", ", &rest); NULL != word;
+         word = strtok_r(NULL, ", ", &rest)) {
         int gpu = named_gpu(word);
         if (0 > gpu || is_visible(gpu)) {
             return;

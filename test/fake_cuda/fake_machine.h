@@ -22,7 +22,7 @@ typedef struct fake_gpu {
     int multiprocessors;
     int vmm;
     int descriptors; /* handles that are file descriptors */
-    int fabric;      /* says that it has FABRIC handles; whether one may use them is another matter */
+    int fabric; /* says that it has FABRIC handles; whether one may use them is another matter */
 } fake_gpu_t;
 
 /* Reads the machine, once for the process. Returns false, having said why, when the file is bad. */

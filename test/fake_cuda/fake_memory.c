@@ -34,41 +34,57 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr *dptr, size_t bytesize)
     return CUDA_SUCCESS;
 }
 
+/* The context of what starts at address, NULL when nothing of that kind does. */
+static CUcontext owner_of(uintptr_t address, fake_range_kind_t kind)
+{
+    fake_space_read();
+    const fake_range_t *range = fake_space_find(address);
+    bool good = NULL != range && range->kind == kind && range->base == address;
+    CUcontext context = good ? range->context : NULL;
+    fake_space_unlock();
+    return context;
+}
+
 /* Frees what starts at address, once all work that might touch it is done. */
 static CUresult free_memory(uintptr_t address, fake_range_kind_t kind)
 {
-    fake_context_drain(fake_context_current(), true);
-    fake_space_write();
-    fake_range_t *range = fake_space_find(address);
-    bool good = NULL != range && range->kind == kind && range->base == address;
-    int gpu = good ? range->context->gpu : -1;
-    size_t len = good ? range->len : 0;
-    if (good) {
-        fake_space_destroy(range);
-    }
-    fake_space_unlock();
-    if (!good) {
-        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%p is no allocation of this kind, or was "
-                                                     "freed",
+    CUcontext context = owner_of(address, kind);
+    if (NULL == context) {
+        CUresult usable = fake_context_usable();
+        if (CUDA_ERROR_CONTEXT_IS_DESTROYED == usable) {
+            return usable; /* and the memory went with it */
+        }
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE,
+                           "%p is no allocation of this kind, or was "
+                           "freed",
                            (void *) address);
     }
-    if (FAKE_DEVICE == kind) {
-        fake_machine_give(gpu, len);
+    fake_context_drain(context, true);
+    CUresult sticky = fake_context_sticky(context);
+    if (CUDA_SUCCESS != sticky) {
+        return sticky;
     }
+    fake_space_write();
+    fake_range_t *range = fake_space_find(address);
+    if (FAKE_DEVICE == kind) {
+        fake_machine_give(context->gpu, range->len);
+    }
+    fake_space_destroy(range);
+    fake_space_unlock();
     return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuMemFree(CUdeviceptr dptr)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
     return 0 == dptr ? CUDA_SUCCESS : free_memory((uintptr_t) dptr, FAKE_DEVICE);
 }
 
 CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
 {
     FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
-    const unsigned known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
-                           CU_MEMHOSTALLOC_WRITECOMBINED;
+    const unsigned known =
+        CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     if (NULL == pp || 0 == bytesize || 0 != (Flags & ~known)) {
         return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%zu bytes, flags %x", bytesize, Flags);
     }
@@ -83,7 +99,7 @@ CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
 
 CUresult CUDAAPI cuMemFreeHost(void *p)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
     return free_memory((uintptr_t) p, FAKE_PINNED);
 }
 
@@ -133,7 +149,9 @@ static facts_t look_at(uintptr_t address)
         const fake_mapping_t *mapping = fake_space_mapping(range, address - range->base);
         if (NULL != mapping) {
             facts.type = CU_MEMORYTYPE_DEVICE;
-            facts.ordinal = fake_machine_device(mapping->gpu);
+            /* The driver says 0 of memory of a device that this process does not see. */
+            CUdevice device = fake_machine_device(mapping->gpu);
+            facts.ordinal = 0 > device ? 0 : device;
             facts.mapped = true;
         }
         return facts;
@@ -185,7 +203,7 @@ static CUresult answer(CUpointer_attribute attribute, void *data, const facts_t 
 CUresult CUDAAPI cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
                                         void **data, CUdeviceptr ptr)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    FAKE_ENTER(FAKE_NEEDS_INIT);
     CUresult result = CUDA_SUCCESS;
     fake_space_read();
     facts_t facts = look_at((uintptr_t) ptr);
@@ -198,7 +216,7 @@ CUresult CUDAAPI cuPointerGetAttributes(unsigned int numAttributes, CUpointer_at
 
 CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    FAKE_ENTER(FAKE_NEEDS_INIT);
     fake_space_read();
     facts_t facts = look_at((uintptr_t) ptr);
     /* Unlike the function above this one refuses memory that CUDA does not know; no misuse, as

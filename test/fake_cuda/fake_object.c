@@ -4,6 +4,7 @@
 
 #include "fake_object.h"
 
+#include "fake_context.h"
 #include "fake_report.h"
 
 #include <pthread.h>
@@ -72,15 +73,30 @@ static bool matches(const fake_object_t *object, fake_kind_t kind, CUcontext con
     return object->kind == kind && (NULL == context || object->context == context);
 }
 
-long fake_object_count(fake_kind_t kind, CUcontext context)
+static bool may_stay(const fake_object_t *object)
 {
-    long count = 0;
+    return FAKE_MODULE == object->kind && !object->context->primary;
+}
+
+static long count(fake_kind_t kind, CUcontext context, bool leaks)
+{
+    long number = 0;
     (void) pthread_mutex_lock(&lock);
     for (const fake_object_t *o = objects; NULL != o; o = o->next) {
-        count += matches(o, kind, context) ? 1 : 0;
+        number += matches(o, kind, context) && !(leaks && may_stay(o)) ? 1 : 0;
     }
     (void) pthread_mutex_unlock(&lock);
-    return count;
+    return number;
+}
+
+long fake_object_count(fake_kind_t kind, CUcontext context)
+{
+    return count(kind, context, false);
+}
+
+long fake_object_leaks(fake_kind_t kind, CUcontext context)
+{
+    return count(kind, context, true);
 }
 
 void *fake_object_any(fake_kind_t kind, CUcontext context)

@@ -37,6 +37,10 @@ bool fake_object_check(const void *handle, fake_kind_t kind);
 /* How many there are, of one context or (NULL) of all. */
 long fake_object_count(fake_kind_t kind, CUcontext context);
 
+/* How many of them somebody should have freed. Not so the modules in a context that the program
+ * made: a library cannot know whether it still lives, and the modules go with it. */
+long fake_object_leaks(fake_kind_t kind, CUcontext context);
+
 /* One of that kind and context, NULL when there is none left. */
 void *fake_object_any(fake_kind_t kind, CUcontext context);
 

@@ -152,11 +152,8 @@ CUresult fake_physical_create(int gpu, size_t len, unsigned long long types,
     if (!fake_machine_take(gpu, len)) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    note_t note = {.magic = MAGIC,
-                   .machine = fake_machine_hash(),
-                   .len = len,
-                   .gpu = gpu,
-                   .types = types};
+    note_t note = {
+        .magic = MAGIC, .machine = fake_machine_hash(), .len = len, .gpu = gpu, .types = types};
     fake_physical_t *physical = malloc(sizeof(*physical));
     int fd = NULL == physical ? -1 : make_memory(len, &note);
     if (0 > fd) {

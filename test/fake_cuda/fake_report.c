@@ -107,7 +107,7 @@ static void report_leaks(void)
         return;
     }
     for (fake_kind_t kind = 0; kind < FAKE_KIND_COUNT; ++kind) {
-        long left = fake_object_count(kind, NULL);
+        long left = fake_object_leaks(kind, NULL);
         if (0 < left) {
             fake_leak("%ld %s at exit", left, fake_kind_name(kind));
         }

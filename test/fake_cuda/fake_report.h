@@ -25,7 +25,8 @@ long fake_env_number(const char *name, long fallback);
 
 /* For tests, by dlsym("fake_cuda_count"): how many there are now of "handles", "mappings",
  * "reservations", "device allocations", "pinned allocations", "streams", "modules", "graphs",
- * "graph execs", "primary references"; or how often so far "calls", "misuses". -1 for other words. */
+ * "graph execs", "primary references"; or how often so far "calls", "misuses". -1 for other words.
+ */
 FAKE_EXPORT long fake_cuda_count(const char *what);
 
 #endif

@@ -119,8 +119,7 @@ void fake_space_destroy(fake_range_t *range)
 fake_range_t *fake_space_find(uintptr_t address)
 {
     fake_range_t *range = ranges;
-    while (NULL != range &&
-           (address < range->base || address - range->base >= range->mapped_len)) {
+    while (NULL != range && (address < range->base || address - range->base >= range->mapped_len)) {
         range = range->next;
     }
     return range;
@@ -129,7 +128,8 @@ fake_range_t *fake_space_find(uintptr_t address)
 fake_mapping_t *fake_space_mapping(const fake_range_t *range, size_t offset)
 {
     fake_mapping_t *mapping = range->mappings;
-    while (NULL != mapping && (offset < mapping->offset || offset - mapping->offset >= mapping->len)) {
+    while (NULL != mapping &&
+           (offset < mapping->offset || offset - mapping->offset >= mapping->len)) {
         mapping = mapping->next;
     }
     return mapping;

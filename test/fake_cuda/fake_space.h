@@ -2,8 +2,8 @@
  * The addresses that the driver has given out, and what lies behind them.
  *
  * NOTE two views. The address that the program sees of memory on a GPU is one of pages without any
- * access, so that a load or store by the host ends in a fault as it does on a machine with a GPU. The
- * bytes are at another address, the shadow, that only the fake's copies and kernels use:
+ * access, so that a load or store by the host ends in a fault as it does on a machine with a GPU.
+ * The bytes are at another address, the shadow, that only the fake's copies and kernels use:
  *
  *     base     | no access .......................................|
  *     shadow   | memfd of segment 0 | memfd of segment 1 | nothing |
@@ -32,7 +32,7 @@ typedef struct fake_mapping {
     size_t offset;
     size_t len;
     struct fake_physical *physical;
-    int gpu;                           /* where it resides */
+    int gpu;                             /* where it resides */
     unsigned char access[FAKE_GPUS_MAX]; /* CUmemAccess_flags of each gpu */
 } fake_mapping_t;
 
@@ -62,7 +62,8 @@ typedef enum fake_place {
     FAKE_PLACE_FAULT,   /* not mapped, or not for that gpu */
 } fake_place_t;
 
-/* Work holds the read lock while it touches shadows; whoever adds and removes holds the write lock. */
+/* Work holds the read lock while it touches shadows; whoever adds and removes holds the write lock.
+ */
 void fake_space_read(void);
 void fake_space_write(void);
 void fake_space_unlock(void);

@@ -33,8 +33,9 @@ struct CUstream_st {
 };
 
 /* NOTE threads. A stream with work has a thread of its own, one without has none: threads take
- * streams from the ready list, and there are never fewer of them than streams with work. So a program that
- * makes and ends streams does not make and end threads, whose stacks would look like leaks. */
+ * streams from the ready list, and there are never fewer of them than streams with work. So a
+ * program that makes and ends streams does not make and end threads, whose stacks would look like
+ * leaks. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all of this and of all streams */
 static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
 static CUstream first_ready;
@@ -161,7 +162,8 @@ CUresult fake_stream_check(CUstream stream)
         return fake_misuse(CUDA_ERROR_NOT_SUPPORTED, "the legacy stream, which a library must not "
                                                      "use");
     }
-    return fake_object_check(stream, FAKE_STREAM) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return fake_object_check(stream, FAKE_STREAM) ? fake_context_sticky(stream->object.context)
+                                                  : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUcontext fake_stream_context(CUstream stream)
@@ -218,8 +220,8 @@ CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags)
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     stream->blocking = 0 == (Flags & (unsigned) CU_STREAM_NON_BLOCKING);
-    stream->seed = (unsigned) fake_env_number("FAKE_CUDA_SEED", getpid()) +
-                   (unsigned) fake_entry_count();
+    stream->seed =
+        (unsigned) fake_env_number("FAKE_CUDA_SEED", getpid()) + (unsigned) fake_entry_count();
     (void) pthread_cond_init(&stream->done, NULL); /* cannot fail with default attributes */
     fake_object_add(&stream->object, FAKE_STREAM, fake_context_current());
     (void) pthread_mutex_lock(&lock);
@@ -236,7 +238,7 @@ CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags)
 
 CUresult CUDAAPI cuStreamDestroy(CUstream hStream)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT);
     CUresult result = fake_stream_check(hStream);
     if (CUDA_SUCCESS != result) {
         return result;
@@ -249,7 +251,7 @@ CUresult CUDAAPI cuStreamDestroy(CUstream hStream)
 
 CUresult CUDAAPI cuStreamQuery(CUstream hStream)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
     CUresult result = fake_stream_check(hStream);
     if (CUDA_SUCCESS != result) {
         return result;
@@ -262,7 +264,7 @@ CUresult CUDAAPI cuStreamQuery(CUstream hStream)
 
 CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
     CUresult result = fake_stream_check(hStream);
     if (CUDA_SUCCESS != result) {
         return result;

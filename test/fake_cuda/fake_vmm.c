@@ -97,8 +97,8 @@ static int gpu_of(const CUmemAllocationProp *prop)
 /* Whether memory with handles of these types can be had. */
 static CUresult check_types(const fake_gpu_t *gpu, unsigned long long types)
 {
-    const unsigned long long known = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
-                                     CU_MEM_HANDLE_TYPE_FABRIC;
+    const unsigned long long known =
+        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
     if (0 != (types & ~known)) {
         return fake_misuse(CUDA_ERROR_INVALID_VALUE, "handle types %llx", types);
     }
@@ -131,7 +131,7 @@ CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity, const CUmemA
 CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                              const CUmemAllocationProp *prop, unsigned long long flags)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_UNSAFE_IN_CAPTURE);
+    FAKE_ENTER(FAKE_NEEDS_INIT);
     int index = gpu_of(prop);
     if (NULL == handle || 0 > index || 0 != flags) {
         return fake_misuse(CUDA_ERROR_INVALID_VALUE, "no such property or flag");
@@ -193,9 +193,7 @@ CUresult CUDAAPI cuMemExportToShareableHandle(void *shareableHandle,
     }
     CUresult result = CUDA_SUCCESS;
     if (0 == (physical->types & (unsigned long long) handleType)) {
-        result = fake_misuse(CUDA_ERROR_INVALID_VALUE, "the memory was made for handle types %llx, "
-                                                       "not for %x",
-                             physical->types, (unsigned) handleType);
+        result = CUDA_ERROR_INVALID_VALUE; /* no misuse: how else is one to find out */
     } else if (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == handleType) {
         result = export_descriptor(physical, shareableHandle);
     } else {
@@ -226,7 +224,9 @@ CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ha
     FAKE_ENTER(FAKE_NEEDS_INIT);
     fake_physical_t *physical = NULL;
     CUresult result;
-    if (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == shHandleType) {
+    if (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == shHandleType && 0 > (intptr_t) osHandle) {
+        result = fake_misuse(CUDA_ERROR_UNKNOWN, "no descriptor");
+    } else if (CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR == shHandleType) {
         result = fake_physical_import((int) (intptr_t) osHandle, &physical);
     } else if (CU_MEM_HANDLE_TYPE_FABRIC == shHandleType && NULL != osHandle) {
         result = import_fabric(osHandle, &physical);
@@ -268,8 +268,7 @@ static CUresult free_reservation(uintptr_t base, size_t size)
 {
     fake_range_t *range = fake_space_find(base);
     if (NULL == range || FAKE_RESERVATION != range->kind || range->base != base) {
-        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%p is no reservation's start",
-                           (void *) base);
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%p is no reservation's start", (void *) base);
     }
     if (range->len != size) {
         return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%zu bytes of a reservation of %zu", size,
@@ -311,9 +310,8 @@ static CUresult map_physical(fake_range_t *range, size_t offset, size_t len,
         return fake_misuse(CUDA_ERROR_INVALID_VALUE, "memory is mapped there already");
     }
     fake_mapping_t *mapping = calloc(1, sizeof(*mapping));
-    if (NULL == mapping ||
-        MAP_FAILED == mmap(range->shadow + offset, len, PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_FIXED, physical->fd, 0)) {
+    if (NULL == mapping || MAP_FAILED == mmap(range->shadow + offset, len, PROT_READ | PROT_WRITE,
+                                              MAP_SHARED | MAP_FIXED, physical->fd, 0)) {
         free(mapping);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -332,8 +330,8 @@ static CUresult map_checked(uintptr_t at, size_t size, fake_physical_t *physical
         return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %p are not in one reservation",
                            size, (void *) at);
     }
-    if (size > physical->len) {
-        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%zu bytes of memory of %zu", size,
+    if (size != physical->len) {
+        return fake_misuse(CUDA_ERROR_NOT_SUPPORTED, "%zu bytes of memory of %zu", size,
                            physical->len);
     }
     return map_physical(range, at - range->base, size, physical);
@@ -343,9 +341,12 @@ CUresult CUDAAPI cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                           CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
     FAKE_ENTER(FAKE_NEEDS_INIT);
-    if (0 == size || 0 != size % unit() || 0 != ptr % unit() || 0 != offset || 0 != flags) {
-        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %p, offset %zu, flags %llx", size,
-                           (void *) (uintptr_t) ptr, offset, flags);
+    if (0 == size || 0 != ptr % unit() || 0 != flags) {
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%zu bytes at %p, flags %llx", size,
+                           (void *) (uintptr_t) ptr, flags);
+    }
+    if (0 != size % unit() || 0 != offset) {
+        return fake_misuse(CUDA_ERROR_NOT_SUPPORTED, "%zu bytes, offset %zu", size, offset);
     }
     fake_physical_t *physical = hold(handle);
     if (NULL == physical) {
@@ -423,10 +424,9 @@ static CUresult check_access(const fake_mapping_t *first, size_t end, const CUme
     int gpu = CU_MEM_LOCATION_TYPE_DEVICE == desc->location.type
                   ? fake_machine_gpu(desc->location.id)
                   : -1;
-    if (0 > gpu ||
-        (CU_MEM_ACCESS_FLAGS_PROT_READWRITE != desc->flags &&
-         CU_MEM_ACCESS_FLAGS_PROT_READ != desc->flags &&
-         CU_MEM_ACCESS_FLAGS_PROT_NONE != desc->flags)) {
+    if (0 > gpu || (CU_MEM_ACCESS_FLAGS_PROT_READWRITE != desc->flags &&
+                    CU_MEM_ACCESS_FLAGS_PROT_READ != desc->flags &&
+                    CU_MEM_ACCESS_FLAGS_PROT_NONE != desc->flags)) {
         return fake_misuse(CUDA_ERROR_INVALID_VALUE, "no such location or flag");
     }
     for (const fake_mapping_t *m = first; NULL != m && m->offset < end; m = m->next) {
@@ -452,8 +452,8 @@ CUresult CUDAAPI cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessD
     fake_range_t *range;
     fake_space_write();
     fake_mapping_t *first = whole_mappings((uintptr_t) ptr, size, &range);
-    CUresult result = NULL == first || NULL == desc || 0 == count ? CUDA_ERROR_INVALID_VALUE
-                                                                  : CUDA_SUCCESS;
+    CUresult result =
+        NULL == first || NULL == desc || 0 == count ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     size_t end = NULL == first ? 0 : first->offset + size;
     for (size_t i = 0; CUDA_SUCCESS == result && i < count; ++i) {
         result = check_access(first, end, &desc[i]);

@@ -358,8 +358,10 @@ static int call_with(difference_t difference, char *send, char *recv, int count)
         int block = differs ? count + 1 : count;
         return MPI_Allgather(send, block, MPI_INT, recv, block, MPI_INT, MPI_COMM_WORLD);
     }
-    if (COLLECTIVE == difference && differs) {
-        return MPI_Allgather(send, count, MPI_INT, recv, count, MPI_INT, MPI_COMM_WORLD);
+    if (COLLECTIVE == difference) { /* of bytes: in nothing else do the two differ */
+        return differs
+                   ? MPI_Allgather(send, count, MPI_INT8_T, recv, count, MPI_INT8_T, MPI_COMM_WORLD)
+                   : MPI_Allreduce(send, recv, count, MPI_INT8_T, MPI_SUM, MPI_COMM_WORLD);
     }
     return MPI_Allreduce(send, recv, COUNT == difference && differs ? count + 1 : count,
                          TYPE == difference && differs ? MPI_FLOAT : MPI_INT,

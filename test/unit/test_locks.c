@@ -149,7 +149,7 @@ static void assert_nobody_left(void)
 {
     assert_int_equal(lock.next, lock.read);
     assert_int_equal(lock.next, lock.write);
-    assert_int_equal(room.state & 0x7fffffffffffffffu, 0);
+    assert_int_equal(room.state & 0x3fffffffffffffffu, 0);
 }
 
 /* ---- reader-writer lock ---- */

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * The agreement of collectives, with threads in place of ranks: each sees what all have shown in
+ * the same call and never another one's, and all learn how it ended on each. */
+#include "symm_config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "coll_symm.h"
+
+#define RANKS  4
+#define ROUNDS 3000
+
+typedef struct rank {
+    mca_coll_symm_module_t module;
+    int number;
+    long mistakes;
+    int results[RANKS * RANKS]; /* how calls ended */
+} rank_t;
+
+static rank_t *ranks;
+static char handles[RANKS];
+
+static int set_up(void **state)
+{
+    (void) state;
+    size_t len = symm_comm_control_len(RANKS);
+    symm_comm_control_t *control = aligned_alloc(SYMM_LINE_BYTES, len);
+    assert_non_null(control);
+    memset(control, 0, len);
+    ranks = calloc(RANKS, sizeof(*ranks));
+    assert_non_null(ranks);
+    for (int r = 0; r < RANKS; ++r) {
+        mca_coll_symm_module_t *module = &ranks[r].module;
+        ranks[r].number = r;
+        module->comm = symm_comm_create_shared((MPI_Comm) (void *) &handles[r], r, RANKS);
+        assert_non_null(module->comm);
+        module->comm->control = control;
+        module->all = calloc(RANKS, sizeof(*module->all));
+        module->policy = (coll_symm_policy_t){.one_shot_max = {1000, 1000}, .gpu_max_ranks = 32};
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    free(ranks[0].module.comm->control);
+    for (int r = 0; r < RANKS; ++r) {
+        ranks[r].module.comm->control = NULL;
+        symm_comm_detach(ranks[r].module.comm);
+        symm_comm_release(ranks[r].module.comm);
+        free(ranks[r].module.all);
+    }
+    free(ranks);
+    return 0;
+}
+
+static void run(void *(*function)(void *) )
+{
+    pthread_t threads[RANKS];
+    for (int r = 0; r < RANKS; ++r) {
+        assert_int_equal(pthread_create(&threads[r], NULL, function, &ranks[r]), 0);
+    }
+    for (int r = 0; r < RANKS; ++r) {
+        assert_int_equal(pthread_join(threads[r], NULL), 0);
+    }
+}
+
+static void sleep_ms(long ms)
+{
+    struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+    (void) nanosleep(&time, NULL);
+}
+
+/* ---- showing ---- */
+
+#define BYTES 400
+
+/* What rank shows in a round: offsets and bytes that no other call has. */
+static void show(rank_t *me, int round, coll_symm_call_t *call, unsigned char *input)
+{
+    memset(input, me->number * 60 + round % 59, BYTES);
+    *call = (coll_symm_call_t){.module = &me->module, .send = input};
+    call->mine.collective = COLL_SYMM_ALLREDUCE;
+    call->mine.bytes = BYTES;
+    call->mine.flags = COLL_SYMM_PAYLOAD;
+    call->mine.send_offset = (uint64_t) round;
+    call->mine.recv_offset = (uint64_t) (1000 * round + me->number);
+    call->mine.send_window = (uint32_t) (me->number + 1);
+    coll_symm_call_begin(call);
+}
+
+static void check_seen(rank_t *me, int round, const coll_symm_call_t *call)
+{
+    for (int r = 0; r < RANKS; ++r) {
+        const coll_symm_descriptor_t *seen = &me->module.all[r];
+        const unsigned char *payload = coll_symm_call_payload_of(call, r);
+        bool right = (uint64_t) round == seen->send_offset &&
+                     (uint64_t) (1000 * round + r) == seen->recv_offset &&
+                     (uint32_t) (r + 1) == seen->send_window && BYTES == seen->bytes;
+        for (int i = 0; i < BYTES; ++i) {
+            right = right && payload[i] == (unsigned char) (r * 60 + round % 59);
+        }
+        me->mistakes += right ? 0 : 1;
+    }
+    me->mistakes += COLL_SYMM_PUSH_SLOT == call->plan.path ? 0 : 1;
+}
+
+/* With no other step between the calls, as the low-latency path does it. */
+static void *show_again_and_again(void *argument)
+{
+    rank_t *me = argument;
+    unsigned char input[BYTES];
+    for (int round = 1; round <= ROUNDS; ++round) {
+        coll_symm_call_t call;
+        if (0 == round % 500 && me->number == round / 500 % RANKS) {
+            sleep_ms(20);
+        }
+        show(me, round, &call, input);
+        check_seen(me, round, &call);
+    }
+    return NULL;
+}
+
+static void all_see_what_all_show(void **state)
+{
+    (void) state;
+    run(show_again_and_again);
+    for (int r = 0; r < RANKS; ++r) {
+        assert_int_equal(ranks[r].mistakes, 0);
+        assert_int_equal(ranks[r].module.comm->call, ROUNDS);
+    }
+}
+
+static void *choose_among_differing(void *argument)
+{
+    rank_t *me = argument;
+    for (int round = 0; round < RANKS; ++round) {
+        coll_symm_call_t call = {.module = &me->module};
+        call.mine.collective = COLL_SYMM_ALLREDUCE;
+        call.mine.bytes = 8;
+        call.mine.op = me->number == round ? SYMM_MAX : SYMM_SUM;
+        coll_symm_call_begin(&call);
+        me->mistakes += COLL_SYMM_MISMATCH == call.plan.path ? 0 : 1;
+        me->mistakes += MPI_ERR_OP == call.plan.code ? 0 : 1;
+    }
+    return NULL;
+}
+
+static void all_choose_alike(void **state)
+{
+    (void) state;
+    run(choose_among_differing);
+    for (int r = 0; r < RANKS; ++r) {
+        assert_int_equal(ranks[r].mistakes, 0);
+    }
+}
+
+/* ---- leaving ---- */
+
+static long written[RANKS]; /* without any atomicity: leaving must order it */
+
+static void *leave_again_and_again(void *argument)
+{
+    rank_t *me = argument;
+    unsigned char input[BYTES];
+    for (int round = 1; round <= ROUNDS; ++round) {
+        coll_symm_call_t call;
+        show(me, round, &call, input);
+        written[me->number] = round;
+        me->mistakes += MPI_SUCCESS == coll_symm_call_end(&call, MPI_SUCCESS) ? 0 : 1;
+        for (int r = 0; r < RANKS; ++r) {
+            me->mistakes += round == written[r] ? 0 : 1;
+        }
+        show(me, round, &call, input); /* so that nobody writes while another still looks */
+    }
+    return NULL;
+}
+
+static void leaving_waits_for_all(void **state)
+{
+    (void) state;
+    run(leave_again_and_again);
+    for (int r = 0; r < RANKS; ++r) {
+        assert_int_equal(ranks[r].mistakes, 0);
+    }
+}
+
+/* In call i the ranks whose bits are set in i fail, each with a code of its own. */
+static void *fail_in_turn(void *argument)
+{
+    rank_t *me = argument;
+    unsigned char input[BYTES];
+    for (int i = 0; i < RANKS * RANKS; ++i) {
+        coll_symm_call_t call;
+        show(me, i + 1, &call, input);
+        me->results[i] =
+            coll_symm_call_end(&call, 0 != (i >> me->number & 1) ? 10 + me->number : MPI_SUCCESS);
+    }
+    return NULL;
+}
+
+static void all_get_the_lowest_ranks_failure(void **state)
+{
+    (void) state;
+    run(fail_in_turn);
+    for (int i = 0; i < RANKS * RANKS; ++i) {
+        int lowest = 0;
+        while (lowest < RANKS && 0 == (i >> lowest & 1)) {
+            ++lowest;
+        }
+        for (int r = 0; r < RANKS; ++r) {
+            assert_int_equal(ranks[r].results[i], RANKS == lowest ? MPI_SUCCESS : 10 + lowest);
+        }
+    }
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(all_see_what_all_show),
+        TEST(all_choose_alike),
+        TEST(leaving_waits_for_all),
+        TEST(all_get_the_lowest_ranks_failure),
+    };
+    return cmocka_run_group_tests_name("agree", tests, NULL, NULL);
+}

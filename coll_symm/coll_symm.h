@@ -67,7 +67,7 @@ typedef struct coll_symm_call {
     void *recv;
     uint64_t number;
     coll_symm_plan_t plan;
-    uint32_t blocks; /* of the kernel that was launched, 0 for none */
+    uint32_t blocks;             /* of the kernel that was launched, 0 for none */
     const symm_window_t *window; /* the latest one looked up */
 } coll_symm_call_t;
 
@@ -82,16 +82,16 @@ bool coll_symm_known(mca_coll_symm_module_t *module, MPI_Datatype datatype, MPI_
 
 /* ---- coll_symm_agree.c: the steps around a plan ---- */
 
-/* Describes where the call's buffers lie: send of send_len bytes, recv of recv_len bytes. Sets places,
- * windows, offsets and the flag for buffers that are apart. */
+/* Describes where the call's buffers lie: send of send_len bytes, recv of recv_len bytes. Sets
+ * places, windows, offsets and the flag for buffers that are apart. */
 void coll_symm_call_place(coll_symm_call_t *call, size_t send_len, size_t recv_len);
 
-/* Shows the call and reads the others', then chooses the plan. Waits for all ranks, driving progress.
- * The input is copied into the slot when it is flagged as payload. */
+/* Shows the call and reads the others', then chooses the plan. Waits for all ranks, driving
+ * progress. The input is copied into the slot when it is flagged as payload. */
 void coll_symm_call_begin(coll_symm_call_t *call);
 
-/* Ends the plan's work: tells the others how it went here and learns how it went there. Waits for all
- * ranks. Returns MPI_SUCCESS, or the error class of the lowest rank that failed. */
+/* Ends the plan's work: tells the others how it went here and learns how it went there. Waits for
+ * all ranks. Returns MPI_SUCCESS, or the error class of the lowest rank that failed. */
 int coll_symm_call_end(const coll_symm_call_t *call, int rc);
 
 /* The address of rank's input or output in this process, NULL when its window is not known here. */
@@ -101,13 +101,14 @@ void *coll_symm_call_recv_of(coll_symm_call_t *call, int rank);
 /* What rank pushed into its slot. */
 const void *coll_symm_call_payload_of(const coll_symm_call_t *call, int rank);
 
-/* The mapping whose device and queue serve the plan: that of the output's window if it is of the plan's
- * kind, else the input's. NULL when the window is not known here. */
+/* The mapping whose device and queue serve the plan: that of the output's window if it is of the
+ * plan's kind, else the input's. NULL when the window is not known here. */
 symm_mapping_t *coll_symm_call_mapping(coll_symm_call_t *call);
 
 /* ---- coll_symm_report.c ---- */
 
-/* Notes the plan for symm_plan_query(), counts it, and logs it the first time (verbose level 10). */
+/* Notes the plan for symm_plan_query(), counts it, and logs it the first time (verbose level 10).
+ */
 void coll_symm_report(coll_symm_call_t *call);
 
 /* Logs on rank 0 what did not match. */
@@ -136,8 +137,7 @@ void coll_symm_stage_end(coll_symm_stage_t *stage);
 
 /* ---- one file per collective ---- */
 int mca_coll_symm_allreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
-                            MPI_Op op, ompi_communicator_t *comm,
-                            mca_coll_base_module_t *module);
+                            MPI_Op op, ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int mca_coll_symm_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module);

@@ -21,8 +21,8 @@ static symm_slot_t *slot_of(const coll_symm_call_t *call, int rank)
     return &peer_of(call, rank)->slots[call->number % 2];
 }
 
-/* Where [ptr, ptr + len) lies. *serial_p and *offset_p are set when it is in a window that collectives
- * of this communicator may use; *window_p likewise, else NULL. */
+/* Where [ptr, ptr + len) lies. *serial_p and *offset_p are set when it is in a window that
+ * collectives of this communicator may use; *window_p likewise, else NULL. */
 static coll_symm_place_t place_of(const symm_comm_t *comm, const void *ptr, size_t len,
                                   const symm_window_t **window_p, uint32_t *serial_p,
                                   uint64_t *offset_p)
@@ -71,10 +71,9 @@ void coll_symm_call_place(coll_symm_call_t *call, size_t send_len, size_t recv_l
         mine->flags |= COLL_SYMM_APART;
     }
     bool host = COLL_SYMM_HOST == mine->send_place || COLL_SYMM_WINDOW_SYSTEM == mine->send_place;
-    host = host && (COLL_SYMM_HOST == mine->recv_place ||
-                    COLL_SYMM_WINDOW_SYSTEM == mine->recv_place);
-    if (host && send_len <= SYMM_SLOT_PAYLOAD_BYTES &&
-        0 == (mine->flags & COLL_SYMM_UNSUPPORTED)) {
+    host =
+        host && (COLL_SYMM_HOST == mine->recv_place || COLL_SYMM_WINDOW_SYSTEM == mine->recv_place);
+    if (host && send_len <= SYMM_SLOT_PAYLOAD_BYTES && 0 == (mine->flags & COLL_SYMM_UNSUPPORTED)) {
         mine->flags |= COLL_SYMM_PAYLOAD;
     }
 }
@@ -83,7 +82,8 @@ void coll_symm_call_place(coll_symm_call_t *call, size_t send_len, size_t recv_l
 static void read_slot(const coll_symm_call_t *call, int rank, symm_spin_t *spin)
 {
     symm_slot_t *slot = slot_of(call, rank);
-    /* Acquire pairs with the release in show(): description, payload and the user's data behind it. */
+    /* Acquire pairs with the release in show(): description, payload and the user's data behind it.
+     */
     while (call->number != atomic_load_explicit(&slot->call, memory_order_acquire)) {
         symm_spin_once(spin);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Blocking MPI_Allgather: copies only, on GPUs by the copy engines with no multiprocessor in use. */
+ * Blocking MPI_Allgather: copies only, on GPUs by the copy engines with no multiprocessor in use.
+ */
 #include "symm_config.h"
 
 #include "coll_symm.h"
@@ -66,8 +67,8 @@ static int copy_slots(const coll_symm_call_t *call)
     return MPI_SUCCESS;
 }
 
-/* Copies this rank's contribution into rank's output. Its own goes on the other lane, so that it does
- * not wait behind the copies to peers. */
+/* Copies this rank's contribution into rank's output. Its own goes on the other lane, so that it
+ * does not wait behind the copies to peers. */
 static int push_to(coll_symm_call_t *call, const symm_mapping_t *mapping, int rank)
 {
     int me = call->module->comm->exchange.rank;
@@ -101,8 +102,8 @@ static int pull_from(coll_symm_call_t *call, const symm_mapping_t *mapping, int 
     return mapping->ops->copy(mapping->queue, lane, dst, src, bytes);
 }
 
-/* Starts all copies and waits for them. Peers are taken in turn from the own rank on, so that not all
- * ranks work on the same one. */
+/* Starts all copies and waits for them. Peers are taken in turn from the own rank on, so that not
+ * all ranks work on the same one. */
 static int copy_all(coll_symm_call_t *call)
 {
     const symm_exchange_t *exchange = &call->module->comm->exchange;
@@ -168,8 +169,8 @@ static void describe(coll_symm_call_t *call, const arguments_t *a)
     }
     call->mine.collective = COLL_SYMM_ALLGATHER;
     call->mine.algorithm = (uint8_t) mca_coll_symm_component.algorithm;
-    call->mine.flags = (uint8_t) ((in_place ? COLL_SYMM_IN_PLACE : 0) |
-                                  (known ? 0 : COLL_SYMM_UNSUPPORTED));
+    call->mine.flags =
+        (uint8_t) ((in_place ? COLL_SYMM_IN_PLACE : 0) | (known ? 0 : COLL_SYMM_UNSUPPORTED));
     call->mine.bytes = bytes;
     coll_symm_call_place(call, send_span, recv_span);
 }

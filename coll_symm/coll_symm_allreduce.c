@@ -27,8 +27,8 @@ static int pass_on(coll_symm_call_t *call, const void *sbuf, void *rbuf, int cou
     /* A rank that cannot stage must not stay away while the others wait in the next component. */
     rc = coll_symm_call_end(call, MPI_SUCCESS == rc ? rc2 : rc);
     if (MPI_SUCCESS == rc) {
-        rc = module->next_allreduce(in_place ? MPI_IN_PLACE : send.host, recv.host, count, dtype, op,
-                                    comm, module->next_allreduce_module);
+        rc = module->next_allreduce(in_place ? MPI_IN_PLACE : send.host, recv.host, count, dtype,
+                                    op, comm, module->next_allreduce_module);
     }
     if (OMPI_SUCCESS == rc) {
         rc = coll_symm_stage_out(&recv);
@@ -95,8 +95,8 @@ static int one_shot(coll_symm_call_t *call, uint64_t count)
     return run(call, &reduce);
 }
 
-/* Two-shot: this rank reduces its slice of all inputs and writes it into all outputs. In place, a slice
- * is read and written by this rank alone, element by element. */
+/* Two-shot: this rank reduces its slice of all inputs and writes it into all outputs. In place, a
+ * slice is read and written by this rank alone, element by element. */
 static int two_shot(coll_symm_call_t *call, uint64_t count)
 {
     mca_coll_symm_module_t *module = call->module;
@@ -175,14 +175,14 @@ int mca_coll_symm_allreduce(const void *sbuf, void *rbuf, int count, ompi_dataty
 {
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     if (0 == atomic_load_explicit(&symm->comm->live_windows, memory_order_relaxed)) {
-        return symm->next_allreduce(sbuf, rbuf, count, dtype, op, comm, symm->next_allreduce_module);
+        return symm->next_allreduce(sbuf, rbuf, count, dtype, op, comm,
+                                    symm->next_allreduce_module);
     }
     coll_symm_call_t call = {.module = symm};
     describe(&call, sbuf, rbuf, (size_t) count, dtype, op);
     coll_symm_call_begin(&call);
-    int rc = COLL_SYMM_PASS == call.plan.path
-                 ? pass_on(&call, sbuf, rbuf, count, dtype, op, comm)
-                 : carry_out(&call, (uint64_t) count);
+    int rc = COLL_SYMM_PASS == call.plan.path ? pass_on(&call, sbuf, rbuf, count, dtype, op, comm)
+                                              : carry_out(&call, (uint64_t) count);
     coll_symm_report(&call);
     return rc;
 }

@@ -14,8 +14,10 @@
 #define DEFAULT_ONE_SHOT_MAX_CUDA   ((size_t) 512 << 10)
 
 static const mca_base_var_enum_value_t algorithms[] = {
-    {COLL_SYMM_AUTO, "auto"},         {COLL_SYMM_LOW_LATENCY, "low_latency"},
-    {COLL_SYMM_ONE_SHOT, "one_shot"}, {COLL_SYMM_TWO_SHOT, "two_shot"},
+    {COLL_SYMM_AUTO, "auto"},
+    {COLL_SYMM_LOW_LATENCY, "low_latency"},
+    {COLL_SYMM_ONE_SHOT, "one_shot"},
+    {COLL_SYMM_TWO_SHOT, "two_shot"},
     {0, NULL},
 };
 
@@ -55,12 +57,12 @@ static int component_register(void)
         MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, OPAL_INFO_LVL_9, MCA_BASE_VAR_SCOPE_READONLY,
         &component->priority);
     component->verbose = 0;
-    (void) mca_base_component_var_register(
-        version, "verbose",
-        "Verbosity on stderr: 0 errors, 10 a line for each new plan (integer; per process; default: "
-        "0)",
-        MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, OPAL_INFO_LVL_1, MCA_BASE_VAR_SCOPE_READONLY,
-        &component->verbose);
+    (void) mca_base_component_var_register(version, "verbose",
+                                           "Verbosity on stderr: 0 errors, 10 a line for each new "
+                                           "plan (integer; per process; default: "
+                                           "0)",
+                                           MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, OPAL_INFO_LVL_1,
+                                           MCA_BASE_VAR_SCOPE_READONLY, &component->verbose);
     component->one_shot_max_system = DEFAULT_ONE_SHOT_MAX_SYSTEM;
     register_size("one_shot_max_system",
                   "Largest all-reduce on host memory that each rank does for itself, reading all "
@@ -88,20 +90,20 @@ static int component_close(void)
 }
 
 mca_coll_symm_component_t mca_coll_symm_component = {
-    .super = {
-        .collm_version = {
-            SYMM_OMPI_COLL_VERSION,
-            .mca_component_name = "symm",
-            MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
-                                  OMPI_RELEASE_VERSION),
-            .mca_open_component = component_open,
-            .mca_close_component = component_close,
-            .mca_register_component_params = component_register,
+    .super =
+        {
+            .collm_version =
+                {
+                    SYMM_OMPI_COLL_VERSION,
+                    .mca_component_name = "symm",
+                    MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+                                          OMPI_RELEASE_VERSION),
+                    .mca_open_component = component_open,
+                    .mca_close_component = component_close,
+                    .mca_register_component_params = component_register,
+                },
+            .collm_data = {MCA_BASE_METADATA_PARAM_NONE},
+            .collm_init_query = mca_coll_symm_init_query,
+            .collm_comm_query = mca_coll_symm_comm_query,
         },
-        .collm_data = {
-            MCA_BASE_METADATA_PARAM_NONE
-        },
-        .collm_init_query = mca_coll_symm_init_query,
-        .collm_comm_query = mca_coll_symm_comm_query,
-    },
 };

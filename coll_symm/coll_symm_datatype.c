@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Which machine type and operation an MPI datatype and MPI_Op stand for (MPI-4.0, 6.9.2). Handles are
- * compared, so no internal header is needed. */
+ * Which machine type and operation an MPI datatype and MPI_Op stand for (MPI-4.0, 6.9.2). Handles
+ * are compared, so no internal header is needed. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
 
 /* The groups of MPI-4.0, 6.9.2 that decide which operations are allowed. */
-typedef enum type_group { GROUP_SIGNED, GROUP_UNSIGNED, GROUP_FLOAT, GROUP_LOGICAL, GROUP_BYTE } type_group_t;
+typedef enum type_group {
+    GROUP_SIGNED,
+    GROUP_UNSIGNED,
+    GROUP_FLOAT,
+    GROUP_LOGICAL,
+    GROUP_BYTE
+} type_group_t;
 
 static bool find_group(MPI_Datatype datatype, type_group_t *group_p)
 {

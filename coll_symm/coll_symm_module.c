@@ -53,8 +53,9 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     mca_coll_symm_module_t *module = (mca_coll_symm_module_t *) base;
     const mca_coll_base_comm_coll_t *below = comm->c_coll;
     if (NULL == below->coll_allreduce_module || NULL == below->coll_allgather_module) {
-        symm_log(SYMM_LOG_WARN, "coll/symm has no component below it to hand other calls to; it "
-                                "stays off on this communicator. Do not give it alone to --mca coll");
+        symm_log(SYMM_LOG_WARN,
+                 "coll/symm has no component below it to hand other calls to; it "
+                 "stays off on this communicator. Do not give it alone to --mca coll");
         return OMPI_ERR_NOT_FOUND;
     }
     module->next_allreduce = below->coll_allreduce;
@@ -73,8 +74,8 @@ static int allocate(mca_coll_symm_module_t *module, ompi_communicator_t *comm)
     module->all = calloc(size, sizeof(*module->all));
     module->src = calloc(size, sizeof(*module->src));
     module->dst = calloc(size, sizeof(*module->dst));
-    bool whole = NULL != module->comm && NULL != module->all && NULL != module->src &&
-                 NULL != module->dst;
+    bool whole =
+        NULL != module->comm && NULL != module->all && NULL != module->src && NULL != module->dst;
     return whole ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * The choice of plans (design, "Collectives"). Carrying them out is the work of coll_symm_allreduce.c
- * and coll_symm_allgather.c. */
+ * The choice of plans (design, "Collectives"). Carrying them out is the work of
+ * coll_symm_allreduce.c and coll_symm_allgather.c. */
 #include "symm_config.h"
 
 #include "coll_symm_plan.h"
@@ -18,7 +18,8 @@ typedef struct summary {
     bool together; /* no rank's buffers are apart */
     bool send_in;  /* every input lies in a window of `place` */
     bool recv_in;  /* every output likewise */
-    bool recv_near; /* every output lies in such a window or in that rank's own memory of the kind */
+    bool
+        recv_near; /* every output lies in such a window or in that rank's own memory of the kind */
     coll_symm_place_t place;
     coll_symm_algorithm_t algorithm; /* what all were told, otherwise auto */
 } summary_t;
@@ -37,13 +38,14 @@ static coll_symm_place_t candidate_place(const coll_symm_descriptor_t *first)
 
 static void include(summary_t *s, const coll_symm_descriptor_t *d)
 {
-    coll_symm_place_t outside = COLL_SYMM_WINDOW_CUDA == s->place ? COLL_SYMM_DEVICE
-                                                                  : COLL_SYMM_HOST;
+    coll_symm_place_t outside =
+        COLL_SYMM_WINDOW_CUDA == s->place ? COLL_SYMM_DEVICE : COLL_SYMM_HOST;
     bool recv_in = d->recv_place == s->place;
     s->supported = s->supported && 0 == (d->flags & COLL_SYMM_UNSUPPORTED);
     s->payload = s->payload && 0 != (d->flags & COLL_SYMM_PAYLOAD);
     s->in_place = s->in_place || 0 != (d->flags & COLL_SYMM_IN_PLACE);
-    s->device = s->device || coll_symm_is_device(d->send_place) || coll_symm_is_device(d->recv_place);
+    s->device =
+        s->device || coll_symm_is_device(d->send_place) || coll_symm_is_device(d->recv_place);
     s->together = s->together && 0 == (d->flags & COLL_SYMM_APART);
     s->send_in = s->send_in && d->send_place == s->place;
     s->recv_in = s->recv_in && recv_in;
@@ -104,8 +106,8 @@ static coll_symm_path_t choose_allreduce(const summary_t *s, uint64_t bytes, int
     }
     if (one_shot && two_shot) {
         bool small = bytes <= policy->one_shot_max[gpu ? 1 : 0];
-        bool prefer_one = COLL_SYMM_ONE_SHOT == s->algorithm ||
-                          (COLL_SYMM_TWO_SHOT != s->algorithm && small);
+        bool prefer_one =
+            COLL_SYMM_ONE_SHOT == s->algorithm || (COLL_SYMM_TWO_SHOT != s->algorithm && small);
         return prefer_one ? COLL_SYMM_ONE_SHOT_PATH : COLL_SYMM_TWO_SHOT_PATH;
     }
     if (one_shot) {
@@ -123,7 +125,8 @@ static coll_symm_path_t choose_allgather(const summary_t *s)
     if (!s->together || (!gpu && s->device)) {
         return COLL_SYMM_PASS;
     }
-    /* Copy engines write to a peer faster than they read from it; a host core the other way round. */
+    /* Copy engines write to a peer faster than they read from it; a host core the other way round.
+     */
     if (s->recv_in && (gpu || !s->send_in)) {
         return COLL_SYMM_COPY_PUSH;
     }

@@ -65,10 +65,10 @@ typedef struct coll_symm_descriptor {
 _Static_assert(sizeof(coll_symm_descriptor_t) <= SYMM_SLOT_DESCRIPTOR_BYTES, "fits its slot");
 
 typedef enum coll_symm_path {
-    COLL_SYMM_MISMATCH,  /* the ranks' arguments do not belong together: an error on all */
-    COLL_SYMM_PASS,      /* to the next component, device buffers staged */
-    COLL_SYMM_PUSH_SLOT, /* inputs came in the slots: each rank reads them there */
-    COLL_SYMM_LOCAL,     /* one rank: a copy */
+    COLL_SYMM_MISMATCH,      /* the ranks' arguments do not belong together: an error on all */
+    COLL_SYMM_PASS,          /* to the next component, device buffers staged */
+    COLL_SYMM_PUSH_SLOT,     /* inputs came in the slots: each rank reads them there */
+    COLL_SYMM_LOCAL,         /* one rank: a copy */
     COLL_SYMM_ONE_SHOT_PATH, /* each rank reads all inputs and writes its own output */
     COLL_SYMM_TWO_SHOT_PATH, /* each rank reduces a slice of all and writes it to all */
     COLL_SYMM_COPY_PUSH,     /* each rank writes its contribution to all */
@@ -92,8 +92,8 @@ typedef struct coll_symm_policy {
 void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,
                            const coll_symm_policy_t *policy, coll_symm_plan_t *plan_p);
 
-/* The part [*first_p, *first_p + *count_p) of count elements that rank reduces in two-shot: slices are
- * whole multiples of 128 bytes but the last, so that aligned buffers have aligned slices. */
+/* The part [*first_p, *first_p + *count_p) of count elements that rank reduces in two-shot: slices
+ * are whole multiples of 128 bytes but the last, so that aligned buffers have aligned slices. */
 void coll_symm_slice(uint64_t count, size_t element_bytes, int size, int rank, uint64_t *first_p,
                      uint64_t *count_p);
 

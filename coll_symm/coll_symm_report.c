@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Lets users see which plan a call took: counters, the latest plan, and one line for each new one. */
+ * Lets users see which plan a call took: counters, the latest plan, and one line for each new one.
+ */
 #include "symm_config.h"
 
 #include "coll_symm.h"
@@ -93,6 +94,7 @@ void coll_symm_report_mismatch(const coll_symm_call_t *call)
              (unsigned long long) all[0].bytes, symm_dtype_name((symm_dtype_t) all[0].dtype),
              symm_op_name((symm_op_t) all[0].op), other,
              coll_symm_collective_name((coll_symm_collective_t) all[other].collective),
-             (unsigned long long) all[other].bytes, symm_dtype_name((symm_dtype_t) all[other].dtype),
+             (unsigned long long) all[other].bytes,
+             symm_dtype_name((symm_dtype_t) all[other].dtype),
              symm_op_name((symm_op_t) all[other].op));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Host copies of GPU buffers, so that a component that knows host memory only can serve the call. The
- * whole span of the datatype is copied, gaps included. */
+ * Host copies of GPU buffers, so that a component that knows host memory only can serve the call.
+ * The whole span of the datatype is copied, gaps included. */
 #include "symm_config.h"
 
 #include "coll_symm.h"

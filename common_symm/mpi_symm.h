@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
  * Public interface of symmetric windows: what a window is, where its peers' memory lies, and what
  * the plug-ins have done so far. Programs need none of it to use symmetric memory - the info key
- * `symm_memory_kind` of MPI_Win_allocate is enough - but kernels and tests do. Link with -lmpi_symm.
+ * `symm_memory_kind` of MPI_Win_allocate is enough - but kernels and tests do. Link with
+ * -lmpi_symm.
  *
- * All functions are local, may be called by any thread between MPI_Init and MPI_Finalize, and return
- * MPI_SUCCESS or an MPI error class; no error handler is invoked. */
+ * All functions are local, may be called by any thread between MPI_Init and MPI_Finalize, and
+ * return MPI_SUCCESS or an MPI error class; no error handler is invoked. */
 #ifndef MPI_SYMM_H
 #define MPI_SYMM_H
 
@@ -23,7 +24,7 @@ extern "C" {
 
 /* Info keys of MPI_Win_allocate and MPI_Win_allocate_shared. */
 #define SYMM_INFO_MEMORY_KIND "symm_memory_kind" /* "cuda:device" or "system" */
-#define SYMM_INFO_REQUIRED    "symm_required"    /* "true": an error rather than an ordinary window */
+#define SYMM_INFO_REQUIRED    "symm_required" /* "true": an error rather than an ordinary window */
 
 /* Where a window's memory lives; the names are those of the info key's values. */
 typedef enum symm_kind { SYMM_KIND_SYSTEM, SYMM_KIND_CUDA_DEVICE, SYMM_KIND_COUNT } symm_kind_t;

@@ -89,6 +89,28 @@ static void empty_cache(symm_comm_t *comm)
     destroy_all(all);
 }
 
+bool symm_comm_any_cached(void)
+{
+    bool any = false;
+    (void) pthread_mutex_lock(&table_lock);
+    for (symm_comm_t *comm = table; NULL != comm; comm = comm->next) {
+        (void) pthread_mutex_lock(&comm->lock);
+        any = any || NULL != comm->cache;
+        (void) pthread_mutex_unlock(&comm->lock);
+    }
+    (void) pthread_mutex_unlock(&table_lock);
+    return any;
+}
+
+void symm_comm_empty_caches(void)
+{
+    (void) pthread_mutex_lock(&table_lock);
+    for (symm_comm_t *comm = table; NULL != comm; comm = comm->next) {
+        empty_cache(comm);
+    }
+    (void) pthread_mutex_unlock(&table_lock);
+}
+
 void symm_comm_detach(symm_comm_t *comm)
 {
     (void) pthread_mutex_lock(&table_lock);
@@ -188,7 +210,8 @@ void symm_comm_cache_mapping(symm_comm_t *comm, symm_mapping_t *mapping)
 {
     (void) pthread_mutex_lock(&comm->lock);
     symm_mapping_t *evicted = NULL;
-    if (!comm->shared || mapping->cache_cost > symm_options.cache_bytes) {
+    if (!comm->shared || !mapping->ops->lasts(mapping->device) ||
+        mapping->cache_cost > symm_options.cache_bytes) {
         evicted = mapping;
     } else {
         symm_mapping_t **last = &comm->cache;
@@ -258,8 +281,8 @@ int symm_comm_make_control(symm_comm_t *comm, const char *what)
     symm_error_t error = {0};
     symm_fds_t mine = {0};
     bool owner = CONTROL_OWNER == exchange->rank;
-    if (owner && MPI_SUCCESS == symm_shm_create(symm_comm_control_len(exchange->size), &mine.fd[0],
-                                                &error)) {
+    if (owner && MPI_SUCCESS ==
+                     symm_shm_create(symm_comm_control_len(exchange->size), &mine.fd[0], &error)) {
         mine.count = 1;
     }
     int rc = symm_exchange_descriptors(exchange, &mine, &error, what);

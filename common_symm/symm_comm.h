@@ -46,8 +46,8 @@ typedef struct symm_comm {
  * caller. Local. handle need not be able to communicate yet. NULL when memory is short. */
 SYMM_EXPORT symm_comm_t *symm_comm_create_shared(MPI_Comm handle, int rank, int size);
 
-/* The state of handle with a new reference: the one in the table, or a new one for the caller alone.
- * Local. NULL when memory is short. */
+/* The state of handle with a new reference: the one in the table, or a new one for the caller
+ * alone. Local. NULL when memory is short. */
 SYMM_EXPORT symm_comm_t *symm_comm_acquire(MPI_Comm handle, int rank, int size);
 
 /* Takes comm out of the table and empties its cache, since its communicator is going. Local. */
@@ -69,6 +69,10 @@ void symm_comm_remove_window(symm_comm_t *comm, const symm_window_t *window);
 void symm_comm_cache_mapping(symm_comm_t *comm, symm_mapping_t *mapping);
 uint32_t symm_comm_cached_match(symm_comm_t *comm, const symm_mapping_t *wanted);
 symm_mapping_t *symm_comm_take_cached(symm_comm_t *comm, uint32_t id);
+
+/* Whether any communicator of this process has cached segments; frees all of them. Local. */
+bool symm_comm_any_cached(void);
+void symm_comm_empty_caches(void);
 
 /* Makes the control block, on all ranks or none. Collective; no effect where it exists already.
  * Returns the agreed MPI error class. */

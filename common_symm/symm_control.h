@@ -21,7 +21,8 @@
 typedef struct symm_window_peer {
     _Alignas(SYMM_LINE_BYTES) _Atomic uint32_t arrivals; /* barriers this rank has come to */
     _Alignas(SYMM_LINE_BYTES) symm_rwlock_t lock;        /* MPI_Win_lock of this rank; all write */
-    _Alignas(SYMM_LINE_BYTES) _Atomic uint32_t completions; /* of origins, since creation; all write */
+    _Alignas(SYMM_LINE_BYTES) _Atomic uint32_t
+        completions; /* of origins, since creation; all write */
 } symm_window_peer_t;
 
 typedef struct symm_window_control {
@@ -42,7 +43,8 @@ SYMM_EXPORT void symm_window_control_barrier(symm_window_control_t *control, int
 
 /* ---- of a communicator: the agreement of collectives ---- */
 
-/* Bytes of the descriptor that ranks show each other, fixed so that it shares a line with its number. */
+/* Bytes of the descriptor that ranks show each other, fixed so that it shares a line with its
+ * number. */
 #define SYMM_SLOT_DESCRIPTOR_BYTES 56
 
 /* Bytes that travel beside the descriptor: a small message needs no second look at its buffer. */

@@ -7,9 +7,10 @@
 
 #include "mpi_symm.h"
 
-/* Copies len bytes between any two kinds of memory and waits, driving progress. A GPU copy runs on the
- * device of the symmetric window that one of the buffers lies in, otherwise on that of the thread's
- * current context. Any thread. Returns MPI_SUCCESS, or an MPI error class with the cause logged. */
+/* Copies len bytes between any two kinds of memory and waits, driving progress. A GPU copy runs on
+ * the device of the symmetric window that one of the buffers lies in, otherwise on that of the
+ * thread's current context. Any thread. Returns MPI_SUCCESS, or an MPI error class with the cause
+ * logged. */
 SYMM_EXPORT int symm_copy_blocking(void *dst, const void *src, size_t len);
 
 /* Frees what these copies keep. No other call may be under way. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
  * The cuda backend: choosing the GPU, and memory through CUDA virtual memory management (Driver API
- * manual, "Virtual Memory Management"). Copies and kernels are symm_cuda_queue.c's work. */
+ * manual, "Virtual Memory Management"), whose calls need no context and are allowed during capture.
+ * Copies and kernels are symm_cuda_queue.c's work. */
 #include "symm_config.h"
 
 #include "symm_cuda.h"
@@ -77,32 +78,73 @@ static int choose_gpu(int local_rank, CUdevice *gpu_p, symm_error_t *error)
                            chosen);
 }
 
+/* The GPU for a program that has not chosen: chosen once, so that all windows are on it. */
+static int default_gpu(CUdevice *gpu_p, symm_error_t *error)
+{
+    static bool chosen;
+    static CUdevice gpu;
+    if (!chosen) {
+        int rc = choose_gpu(symm_options.local_rank, &gpu, error);
+        if (MPI_SUCCESS != rc) {
+            return rc;
+        }
+        chosen = true;
+    }
+    *gpu_p = gpu;
+    return MPI_SUCCESS;
+}
+
+/* Holds on to the primary context of gpu, making it if need be. */
+static int retain_primary(symm_device_t *found, symm_error_t *error)
+{
+    int rc = symm_cuda_check(symm_cuda.cuDevicePrimaryCtxRetain(&found->context, found->gpu), error,
+                             "cuDevicePrimaryCtxRetain of device %d", (int) found->gpu);
+    found->retained = MPI_SUCCESS == rc;
+    return rc;
+}
+
+/* Takes the program's current context, holding on to it if it is a primary one. */
+static int adopt_context(CUcontext current, symm_device_t *found, symm_error_t *error)
+{
+    unsigned flags;
+    int active = 0;
+    int rc = symm_cuda_check(symm_cuda.cuCtxGetDevice(&found->gpu), error, "cuCtxGetDevice");
+    if (MPI_SUCCESS == rc) {
+        rc = symm_cuda_check(symm_cuda.cuDevicePrimaryCtxGetState(found->gpu, &flags, &active),
+                             error, "cuDevicePrimaryCtxGetState");
+    }
+    if (MPI_SUCCESS == rc && 0 != active) { /* retaining one that is not would make it */
+        rc = retain_primary(found, error);
+    }
+    if (MPI_SUCCESS == rc && current != found->context) {
+        if (found->retained) {
+            (void) symm_cuda.cuDevicePrimaryCtxRelease(found->gpu); /* ours of a moment ago */
+            found->retained = false;
+        }
+        found->context = current;
+    }
+    return rc;
+}
+
 /* Finds the context to work in: the thread's current one (whose GPU the program chose), else the
- * primary context of a GPU that we choose. Retains it when it is the primary one. */
-static int find_context(int local_rank, symm_device_t *found, symm_error_t *error)
+ * primary context of a GPU that we choose. The caller holds the lock. */
+static int find_context(symm_device_t *found, symm_error_t *error)
 {
     CUcontext current = NULL;
     int rc = symm_cuda_check(symm_cuda.cuCtxGetCurrent(&current), error, "cuCtxGetCurrent");
     if (MPI_SUCCESS == rc && NULL != current) {
-        rc = symm_cuda_check(symm_cuda.cuCtxGetDevice(&found->gpu), error, "cuCtxGetDevice");
+        rc = adopt_context(current, found, error);
     } else if (MPI_SUCCESS == rc) {
-        rc = choose_gpu(local_rank, &found->gpu, error);
+        rc = default_gpu(&found->gpu, error);
+        if (MPI_SUCCESS == rc) {
+            rc = retain_primary(found, error);
+        }
     }
-    if (MPI_SUCCESS != rc) {
-        return rc;
+    if (MPI_SUCCESS == rc) {
+        rc = symm_cuda_check(symm_cuda.cuCtxGetId(found->context, &found->context_id), error,
+                             "cuCtxGetId");
     }
-    CUcontext primary = NULL;
-    rc = symm_cuda_check(symm_cuda.cuDevicePrimaryCtxRetain(&primary, found->gpu), error,
-                         "cuDevicePrimaryCtxRetain of device %d", (int) found->gpu);
-    if (MPI_SUCCESS != rc) {
-        return rc;
-    }
-    found->retained = NULL == current || primary == current;
-    found->context = found->retained ? primary : current;
-    if (!found->retained) {
-        (void) symm_cuda.cuDevicePrimaryCtxRelease(found->gpu); /* ours of a moment ago */
-    }
-    return MPI_SUCCESS;
+    return rc;
 }
 
 static int get_attribute(const symm_device_t *device, CUdevice_attribute attribute, int *value_p,
@@ -129,8 +171,8 @@ static int read_capabilities(symm_device_t *device, symm_error_t *error)
     int descriptors = 0;
     int fabric = 0;
     int multiprocessors = 0;
-    int rc = get_attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, &vmm,
-                           error);
+    int rc =
+        get_attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, &vmm, error);
     if (MPI_SUCCESS == rc) {
         rc = get_attribute(device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
                            &descriptors, error);
@@ -148,15 +190,14 @@ static int read_capabilities(symm_device_t *device, symm_error_t *error)
                               device->ordinal);
     }
     /* A driver too old to know the attribute has no fabric handles either. */
-    (void) symm_cuda.cuDeviceGetAttribute(
-        &fabric, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, device->gpu);
+    (void) symm_cuda.cuDeviceGetAttribute(&fabric, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED,
+                                          device->gpu);
     device->fabric = 0 != fabric && symm_options.fabric_handles;
     device->multiprocessors = (uint32_t) multiprocessors;
     CUmemAllocationProp prop = allocation_prop(device);
-    return symm_cuda_check(
-        symm_cuda.cuMemGetAllocationGranularity(&device->granularity, &prop,
-                                                CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
-        error, "cuMemGetAllocationGranularity");
+    return symm_cuda_check(symm_cuda.cuMemGetAllocationGranularity(
+                               &device->granularity, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
+                           error, "cuMemGetAllocationGranularity");
 }
 
 static void name_device(symm_device_t *device)
@@ -200,7 +241,8 @@ static int set_up_device(symm_device_t *device, symm_error_t *error)
     return rc;
 }
 
-/* Adds a device for a context not seen yet. The caller holds the lock. */
+/* Adds a device for a context not seen yet, taking over the hold on it. The caller holds the lock.
+ */
 static int add_device(const symm_device_t *found, symm_device_t **device_p, symm_error_t *error)
 {
     symm_device_t *device = malloc(sizeof(*device));
@@ -220,31 +262,39 @@ static int add_device(const symm_device_t *found, symm_device_t **device_p, symm
     return MPI_SUCCESS;
 }
 
-static int cuda_open(int local_rank, symm_device_t **device_p, symm_error_t *error)
+/* The device of a context that was found, added if it is new. The caller holds the lock. */
+static int device_of(const symm_device_t *found, symm_device_t **device_p, symm_error_t *error)
 {
+    symm_device_t *device = devices;
+    while (NULL != device && device->context_id != found->context_id) {
+        device = device->next;
+    }
+    if (NULL == device) {
+        return add_device(found, device_p, error);
+    }
+    if (found->retained) {
+        (void) symm_cuda.cuDevicePrimaryCtxRelease(found->gpu); /* it is held already */
+    }
+    *device_p = device;
+    return MPI_SUCCESS;
+}
+
+static int cuda_open(symm_device_t **device_p, symm_error_t *error)
+{
+    symm_device_t found = {0};
     int rc = symm_cuda_load(error);
     if (MPI_SUCCESS == rc) {
         rc = symm_cuda_check(symm_cuda.cuInit(0), error, "cuInit");
-    }
-    symm_device_t found = {0};
-    if (MPI_SUCCESS == rc) {
-        rc = find_context(local_rank, &found, error);
     }
     if (MPI_SUCCESS != rc) {
         return rc;
     }
     (void) pthread_mutex_lock(&devices_lock); /* fails only on misuse */
-    symm_device_t *device = devices;
-    while (NULL != device && device->context != found.context) {
-        device = device->next;
-    }
-    if (NULL == device) {
-        rc = add_device(&found, device_p, error);
-    } else {
-        if (found.retained) {
-            (void) symm_cuda.cuDevicePrimaryCtxRelease(found.gpu); /* it is held already */
-        }
-        *device_p = device;
+    rc = find_context(&found, error);
+    if (MPI_SUCCESS == rc) {
+        rc = device_of(&found, device_p, error);
+    } else if (found.retained) {
+        (void) symm_cuda.cuDevicePrimaryCtxRelease(found.gpu); /* ours of a moment ago */
     }
     (void) pthread_mutex_unlock(&devices_lock);
     return rc;
@@ -253,6 +303,12 @@ static int cuda_open(int local_rank, symm_device_t **device_p, symm_error_t *err
 static void cuda_close(symm_device_t *device)
 {
     (void) device; /* kept for the next window, see symm_cuda.h */
+}
+
+/* A context of the program's own may go, with everything in it, once the windows are freed. */
+static bool cuda_lasts(const symm_device_t *device)
+{
+    return device->retained;
 }
 
 static void cuda_finalize(void)
@@ -302,11 +358,7 @@ static bool create_fabric(symm_device_t *device, size_t len, CUmemGenericAllocat
 static int cuda_memory_create(symm_device_t *device, size_t len, symm_memory_t *memory_p,
                               symm_error_t *error)
 {
-    symm_cuda_scope_t scope;
-    int rc = symm_cuda_enter(device, &scope);
-    if (MPI_SUCCESS != rc) {
-        return symm_error_set(error, rc, "cannot enter the CUDA context");
-    }
+    int rc = MPI_SUCCESS;
     CUmemGenericAllocationHandle handle;
     if (!create_fabric(device, len, &handle)) {
         CUmemAllocationProp prop = allocation_prop(device);
@@ -314,7 +366,6 @@ static int cuda_memory_create(symm_device_t *device, size_t len, symm_memory_t *
                              "cuMemCreate of %zu bytes on %s; ask for less, or free device memory",
                              len, device->text);
     }
-    symm_cuda_leave(&scope);
     if (MPI_SUCCESS == rc) {
         *memory_p = (symm_memory_t){handle, len};
     }
@@ -325,10 +376,10 @@ static int cuda_memory_export(symm_device_t *device, const symm_memory_t *memory
                               symm_error_t *error)
 {
     (void) device;
-    return symm_cuda_check(
-        symm_cuda.cuMemExportToShareableHandle(fd_p, memory->value,
-                                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
-        error, "cuMemExportToShareableHandle; raise the descriptor limit (ulimit -n)");
+    return symm_cuda_check(symm_cuda.cuMemExportToShareableHandle(
+                               fd_p, memory->value, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+                           error,
+                           "cuMemExportToShareableHandle; raise the descriptor limit (ulimit -n)");
 }
 
 static int cuda_memory_export_fabric(symm_device_t *device, const symm_memory_t *memory,
@@ -352,15 +403,10 @@ static int cuda_memory_export_fabric(symm_device_t *device, const symm_memory_t 
 static int import_handle(symm_device_t *device, void *os_handle, CUmemAllocationHandleType type,
                          size_t len, symm_memory_t *memory_p, symm_error_t *error)
 {
-    symm_cuda_scope_t scope;
-    int rc = symm_cuda_enter(device, &scope);
-    if (MPI_SUCCESS != rc) {
-        return symm_error_set(error, rc, "cannot enter the CUDA context");
-    }
     CUmemGenericAllocationHandle handle;
-    rc = symm_cuda_check(symm_cuda.cuMemImportFromShareableHandle(&handle, os_handle, type), error,
-                         "cuMemImportFromShareableHandle of %zu bytes on %s", len, device->text);
-    symm_cuda_leave(&scope);
+    int rc =
+        symm_cuda_check(symm_cuda.cuMemImportFromShareableHandle(&handle, os_handle, type), error,
+                        "cuMemImportFromShareableHandle of %zu bytes on %s", len, device->text);
     if (MPI_SUCCESS == rc) {
         *memory_p = (symm_memory_t){handle, len};
     }
@@ -393,16 +439,15 @@ static void cuda_memory_release(symm_device_t *device, symm_memory_t *memory)
 static int cuda_range_reserve(symm_device_t *device, size_t len, void **base_p, symm_error_t *error)
 {
     CUdeviceptr base;
-    int rc = symm_cuda_check(
-        symm_cuda.cuMemAddressReserve(&base, len, device->granularity, 0, 0), error,
-        "cuMemAddressReserve of %zu bytes", len);
+    int rc = symm_cuda_check(symm_cuda.cuMemAddressReserve(&base, len, device->granularity, 0, 0),
+                             error, "cuMemAddressReserve of %zu bytes", len);
     if (MPI_SUCCESS == rc) {
         *base_p = (void *) (uintptr_t) base;
     }
     return rc;
 }
 
-static void unmap_quietly(CUdeviceptr at, size_t len)
+static void unmap(CUdeviceptr at, size_t len)
 {
     (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuMemUnmap(at, len), "cuMemUnmap");
 }
@@ -410,38 +455,30 @@ static void unmap_quietly(CUdeviceptr at, size_t len)
 static int cuda_range_map(symm_device_t *device, void *at, const symm_memory_t *memory,
                           symm_error_t *error)
 {
-    symm_cuda_scope_t scope;
-    int rc = symm_cuda_enter(device, &scope);
-    if (MPI_SUCCESS != rc) {
-        return symm_error_set(error, rc, "cannot enter the CUDA context");
-    }
     CUdeviceptr va = (CUdeviceptr) (uintptr_t) at;
     CUmemAccessDesc access = {
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->gpu},
         .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     };
-    rc = symm_cuda_check(symm_cuda.cuMemMap(va, memory->len, 0, memory->value, 0), error,
-                         "cuMemMap of %zu bytes", memory->len);
-    if (MPI_SUCCESS == rc) {
-        rc = symm_cuda_check(symm_cuda.cuMemSetAccess(va, memory->len, &access, 1), error,
-                             "cuMemSetAccess of %zu bytes for %s; the GPUs may have no peer "
-                             "access to each other (nvidia-smi topo -p2p rw)",
-                             memory->len, device->text);
-        if (MPI_SUCCESS != rc) {
-            unmap_quietly(va, memory->len);
-        }
+    int rc = symm_cuda_check(symm_cuda.cuMemMap(va, memory->len, 0, memory->value, 0), error,
+                             "cuMemMap of %zu bytes", memory->len);
+    if (MPI_SUCCESS != rc) {
+        return rc;
     }
-    symm_cuda_leave(&scope);
+    rc = symm_cuda_check(symm_cuda.cuMemSetAccess(va, memory->len, &access, 1), error,
+                         "cuMemSetAccess of %zu bytes for %s; the GPUs may have no peer access to "
+                         "each other (nvidia-smi topo -p2p rw)",
+                         memory->len, device->text);
+    if (MPI_SUCCESS != rc) {
+        unmap(va, memory->len);
+    }
     return rc;
 }
 
 static void cuda_range_unmap(symm_device_t *device, void *at, size_t len)
 {
-    symm_cuda_scope_t scope;
-    if (MPI_SUCCESS == symm_cuda_enter(device, &scope)) {
-        unmap_quietly((CUdeviceptr) (uintptr_t) at, len);
-        symm_cuda_leave(&scope);
-    }
+    (void) device;
+    unmap((CUdeviceptr) (uintptr_t) at, len);
 }
 
 static void cuda_range_free(symm_device_t *device, void *base, size_t len)
@@ -456,28 +493,33 @@ typedef struct pointer_facts {
     unsigned type; /* CUmemorytype, 0 for memory that CUDA does not know */
     unsigned managed;
     int ordinal;
+    CUcontext context; /* NULL for memory that belongs to none, as that of pools */
 } pointer_facts_t;
 
 static pointer_facts_t look_at(const void *ptr)
 {
-    pointer_facts_t facts = {0, 0, -1};
-    CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                    CU_POINTER_ATTRIBUTE_IS_MANAGED,
-                                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
-    void *values[] = {&facts.type, &facts.managed, &facts.ordinal};
-    CUresult result = symm_cuda.cuPointerGetAttributes(3, wanted, values,
-                                                       (CUdeviceptr) (uintptr_t) ptr);
-    if (CUDA_SUCCESS != result) {
-        facts = (pointer_facts_t){0, 0, -1}; /* CUDA is not in use, so it is no device memory */
-    }
-    return facts;
+    static const pointer_facts_t unknown = {0, 0, -1, NULL};
+    pointer_facts_t facts = unknown;
+    CUpointer_attribute wanted[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT};
+    void *values[] = {&facts.type, &facts.managed, &facts.ordinal, &facts.context};
+    CUresult result =
+        symm_cuda.cuPointerGetAttributes(4, wanted, values, (CUdeviceptr) (uintptr_t) ptr);
+    /* A failure means that CUDA is not in use, so it is no device memory. */
+    return CUDA_SUCCESS == result ? facts : unknown;
+}
+
+static bool is_device_memory(const pointer_facts_t *facts)
+{
+    return CU_MEMORYTYPE_DEVICE == facts->type && 0 == facts->managed;
 }
 
 static bool cuda_reaches(symm_device_t *device, const void *ptr)
 {
     pointer_facts_t facts = look_at(ptr);
-    return CU_MEMORYTYPE_DEVICE == facts.type && 0 == facts.managed &&
-           device->ordinal == facts.ordinal;
+    return is_device_memory(&facts) && device->ordinal == facts.ordinal &&
+           (NULL == facts.context || device->context == facts.context);
 }
 
 static symm_pointer_kind_t cuda_pointer_kind(const void *ptr)
@@ -486,14 +528,14 @@ static symm_pointer_kind_t cuda_pointer_kind(const void *ptr)
         return SYMM_POINTER_HOST;
     }
     pointer_facts_t facts = look_at(ptr);
-    return CU_MEMORYTYPE_DEVICE == facts.type && 0 == facts.managed ? SYMM_POINTER_DEVICE
-                                                                    : SYMM_POINTER_HOST;
+    return is_device_memory(&facts) ? SYMM_POINTER_DEVICE : SYMM_POINTER_HOST;
 }
 
 const symm_device_ops_t symm_cuda_ops = {
     .kind = SYMM_KIND_CUDA_DEVICE,
     .open = cuda_open,
     .close = cuda_close,
+    .lasts = cuda_lasts,
     .granularity = cuda_granularity,
     .describe = cuda_describe,
     .multiprocessors = cuda_multiprocessors,

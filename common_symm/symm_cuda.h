@@ -13,6 +13,7 @@
 struct symm_device {
     symm_device_t *next;
     CUcontext context;
+    unsigned long long context_id; /* a later context may get the same handle, never the same id */
     CUdevice gpu;
     bool retained; /* the primary context, of which we hold a reference */
     bool fabric;   /* FABRIC handles were not refused yet */

@@ -38,8 +38,9 @@ static void load_driver(void)
     PFN_cuGetProcAddress_v11030 lookup =
         (PFN_cuGetProcAddress_v11030) (uintptr_t) dlsym(library, "cuGetProcAddress");
     if (NULL == lookup) {
-        (void) symm_error_set(&load_error, MPI_ERR_UNSUPPORTED_OPERATION,
-                              "the CUDA driver has no cuGetProcAddress; update it to 12.0 or later");
+        (void) symm_error_set(
+            &load_error, MPI_ERR_UNSUPPORTED_OPERATION,
+            "the CUDA driver has no cuGetProcAddress; update it to 12.0 or later");
         return;
     }
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); ++i) {

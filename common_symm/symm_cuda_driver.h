@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * The CUDA driver, taken at run time: libcuda.so.1 is never linked, so the plug-in loads and declines
- * politely where there is no GPU, and tests can put another library in its place. */
+ * The CUDA driver, taken at run time: libcuda.so.1 is never linked, so the plug-in loads and
+ * declines politely where there is no GPU, and tests can put another library in its place. */
 #ifndef SYMM_CUDA_DRIVER_H
 #define SYMM_CUDA_DRIVER_H
 

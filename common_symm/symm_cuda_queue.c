@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Queues of the cuda backend: non-blocking streams for copies, and reductions launched as a graph of
- * one kernel node, which costs half of what a plain launch and a stream wait cost.
+ * Queues of the cuda backend: non-blocking streams for copies, and reductions launched as a graph
+ * of one kernel node, which costs half of what a plain launch and a stream wait cost.
  *
  * NOTE completion. A reduction ends by writing its number to a word of mapped host memory, after a
  * system-scope fence; polling that word is cheaper than asking the driver. Copies have no such end,
@@ -54,8 +54,7 @@ int symm_cuda_load_kernels(symm_device_t *device, symm_error_t *error)
                            len);
 }
 
-static int get_kernel(symm_device_t *device, symm_op_t op, symm_dtype_t dtype,
-                      CUfunction *kernel_p)
+static int get_kernel(symm_device_t *device, symm_op_t op, symm_dtype_t dtype, CUfunction *kernel_p)
 {
     CUfunction *slot = &device->kernels[op][dtype];
     if (NULL == *slot) {
@@ -63,9 +62,8 @@ static int get_kernel(symm_device_t *device, symm_op_t op, symm_dtype_t dtype,
         if (0 != symm_reduce_kernel_name(op, dtype, name, sizeof(name))) {
             return MPI_ERR_OP;
         }
-        int rc = symm_cuda_check_log(SYMM_LOG_ERROR,
-                                     symm_cuda.cuModuleGetFunction(slot, device->module, name),
-                                     name);
+        int rc = symm_cuda_check_log(
+            SYMM_LOG_ERROR, symm_cuda.cuModuleGetFunction(slot, device->module, name), name);
         if (MPI_SUCCESS != rc) {
             return rc;
         }
@@ -93,9 +91,9 @@ static int create_parts(symm_queue_t *queue, symm_error_t *error)
 {
     int rc = MPI_SUCCESS;
     for (int lane = 0; MPI_SUCCESS == rc && lane < SYMM_LANE_COUNT; ++lane) {
-        rc = symm_cuda_check(
-            symm_cuda.cuStreamCreate(&queue->streams[lane], CU_STREAM_NON_BLOCKING), error,
-            "cuStreamCreate");
+        rc =
+            symm_cuda_check(symm_cuda.cuStreamCreate(&queue->streams[lane], CU_STREAM_NON_BLOCKING),
+                            error, "cuStreamCreate");
     }
     if (MPI_SUCCESS == rc) {
         rc = create_flag(queue, error);
@@ -106,10 +104,10 @@ static int create_parts(symm_queue_t *queue, symm_error_t *error)
     }
     if (MPI_SUCCESS == rc) {
         /* On the main lane, so that it is done before any kernel there looks at it. */
-        rc = symm_cuda_check(symm_cuda.cuMemsetD8Async(queue->block_counter_dev, 0,
-                                                       sizeof(uint32_t),
-                                                       queue->streams[SYMM_LANE_MAIN]),
-                             error, "cuMemsetD8Async");
+        rc =
+            symm_cuda_check(symm_cuda.cuMemsetD8Async(queue->block_counter_dev, 0, sizeof(uint32_t),
+                                                      queue->streams[SYMM_LANE_MAIN]),
+                            error, "cuMemsetD8Async");
         queue->busy[SYMM_LANE_MAIN] = true;
     }
     return rc;
@@ -127,9 +125,8 @@ static void destroy_parts(symm_queue_t *queue)
     }
     for (int lane = 0; lane < SYMM_LANE_COUNT; ++lane) {
         if (NULL != queue->streams[lane]) {
-            (void) symm_cuda_check_log(SYMM_LOG_WARN,
-                                       symm_cuda.cuStreamDestroy(queue->streams[lane]),
-                                       "cuStreamDestroy");
+            (void) symm_cuda_check_log(
+                SYMM_LOG_WARN, symm_cuda.cuStreamDestroy(queue->streams[lane]), "cuStreamDestroy");
         }
     }
     if (NULL != queue->flag) {
@@ -231,10 +228,10 @@ int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len)
     if (MPI_SUCCESS != rc) {
         return rc;
     }
-    rc = symm_cuda_check_log(SYMM_LOG_ERROR,
-                             symm_cuda.cuMemsetD8Async((CUdeviceptr) (uintptr_t) dst, 0, len,
-                                                       queue->streams[lane]),
-                             "cuMemsetD8Async");
+    rc = symm_cuda_check_log(
+        SYMM_LOG_ERROR,
+        symm_cuda.cuMemsetD8Async((CUdeviceptr) (uintptr_t) dst, 0, len, queue->streams[lane]),
+        "cuMemsetD8Async");
     note_copy(queue, lane);
     end(queue, &scope);
     return rc;
@@ -254,26 +251,39 @@ static void fill_params(symm_queue_t *queue, const symm_reduce_t *reduce,
     memcpy(params->dst, reduce->dst, reduce->ndst * sizeof(params->dst[0]));
 }
 
-/* Makes the graph of one kernel node, or gives the node its new parameters. */
-static int prepare_graph(symm_queue_t *queue, const CUDA_KERNEL_NODE_PARAMS *node)
+/* Makes the graph of one kernel node; the queue gets it whole or not at all. */
+static int make_graph(symm_queue_t *queue, const CUDA_KERNEL_NODE_PARAMS *params)
 {
-    if (NULL != queue->exec) {
-        return symm_cuda_check_log(
-            SYMM_LOG_ERROR,
-            symm_cuda.cuGraphExecKernelNodeSetParams(queue->exec, queue->node, node),
-            "cuGraphExecKernelNodeSetParams");
-    }
-    CUresult result = CUDA_SUCCESS;
-    if (NULL == queue->graph) {
-        result = symm_cuda.cuGraphCreate(&queue->graph, 0);
+    CUgraph graph = NULL;
+    CUgraphNode node = NULL;
+    CUgraphExec exec = NULL;
+    CUresult result = symm_cuda.cuGraphCreate(&graph, 0);
+    if (CUDA_SUCCESS == result) {
+        result = symm_cuda.cuGraphAddKernelNode(&node, graph, NULL, 0, params);
         if (CUDA_SUCCESS == result) {
-            result = symm_cuda.cuGraphAddKernelNode(&queue->node, queue->graph, NULL, 0, node);
+            result = symm_cuda.cuGraphInstantiateWithFlags(&exec, graph, 0);
+        }
+        if (CUDA_SUCCESS != result) {
+            (void) symm_cuda.cuGraphDestroy(graph); /* the first failure is the one to tell */
         }
     }
     if (CUDA_SUCCESS == result) {
-        result = symm_cuda.cuGraphInstantiateWithFlags(&queue->exec, queue->graph, 0);
+        queue->graph = graph;
+        queue->node = node;
+        queue->exec = exec;
     }
     return symm_cuda_check_log(SYMM_LOG_ERROR, result, "making the graph of a reduction");
+}
+
+/* Makes the graph, or gives its node the new parameters. */
+static int prepare_graph(symm_queue_t *queue, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    if (NULL == queue->exec) {
+        return make_graph(queue, params);
+    }
+    return symm_cuda_check_log(
+        SYMM_LOG_ERROR, symm_cuda.cuGraphExecKernelNodeSetParams(queue->exec, queue->node, params),
+        "cuGraphExecKernelNodeSetParams");
 }
 
 static int launch(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks)
@@ -299,10 +309,14 @@ static int launch(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blo
     rc = prepare_graph(queue, &node);
     if (MPI_SUCCESS == rc) {
         rc = symm_cuda_check_log(
-            SYMM_LOG_ERROR,
-            symm_cuda.cuGraphLaunch(queue->exec, queue->streams[SYMM_LANE_MAIN]), "cuGraphLaunch");
+            SYMM_LOG_ERROR, symm_cuda.cuGraphLaunch(queue->exec, queue->streams[SYMM_LANE_MAIN]),
+            "cuGraphLaunch");
     }
     queue->flag_pending = MPI_SUCCESS == rc;
+    if (MPI_SUCCESS != rc) {
+        queue->busy[SYMM_LANE_MAIN] =
+            true; /* an earlier reduction may be under way: ask the stream */
+    }
     return rc;
 }
 
@@ -334,14 +348,25 @@ static bool stream_done(symm_queue_t *queue, symm_lane_t lane, int *rc_p)
     return true;
 }
 
+/* Acquire pairs with the kernel's system-scope release: what it wrote is visible behind it. */
+static bool flag_written(const symm_queue_t *queue)
+{
+    return queue->flag_value == atomic_load_explicit(queue->flag, memory_order_acquire);
+}
+
 static bool flag_done(symm_queue_t *queue, uint32_t polls, int *rc_p)
 {
-    /* Acquire pairs with the kernel's system-scope release: what it wrote is visible behind it. */
-    if (queue->flag_value == atomic_load_explicit(queue->flag, memory_order_acquire)) {
+    if (flag_written(queue)) {
         return true;
     }
-    /* A stream that is done without the word written has failed, and says so. */
-    return 0 == polls % POLLS_PER_QUERY && stream_done(queue, SYMM_LANE_MAIN, rc_p);
+    if (0 != polls % POLLS_PER_QUERY || !stream_done(queue, SYMM_LANE_MAIN, rc_p)) {
+        return false;
+    }
+    if (MPI_SUCCESS == *rc_p && !flag_written(queue)) {
+        symm_log(SYMM_LOG_ERROR, "a reduction ended on the GPU without telling so");
+        *rc_p = MPI_ERR_OTHER;
+    }
+    return true;
 }
 
 static int wait_entered(symm_queue_t *queue)

@@ -19,8 +19,8 @@
 /* A device in use: a CUDA context, or this host. Owned by its backend. */
 typedef struct symm_device symm_device_t;
 
-/* An ordered line of copies and reductions on a device, with its two lanes (see copy). Any thread may
- * use it; calls take turns. */
+/* An ordered line of copies and reductions on a device, with its two lanes (see copy). Any thread
+ * may use it; calls take turns. */
 typedef struct symm_queue symm_queue_t;
 
 /* One rank's physical allocation; what value means, the backend knows. */
@@ -48,9 +48,13 @@ typedef struct symm_device_ops {
     symm_kind_t kind;
 
     /* Opens the device this rank shall use: that of the thread's current context, otherwise one
-     * near the rank's cores, spread by local_rank. Each call is paired with a close. */
-    int (*open)(int local_rank, symm_device_t **device_p, symm_error_t *error);
+     * near the rank's cores, the same for the life of the process. Each call is paired with a
+     * close. */
+    int (*open)(symm_device_t **device_p, symm_error_t *error);
     void (*close)(symm_device_t *device);
+
+    /* Whether the device outlives all windows on it, so that freed segments can be kept. */
+    bool (*lasts)(const symm_device_t *device);
 
     /* Bytes that allocations and mappings are multiples of. */
     size_t (*granularity)(const symm_device_t *device);

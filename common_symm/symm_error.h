@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
  * An error on its way up from the step that saw it to the rank that reports it. Collective set-up
- * must not print at once: all ranks agree on the outcome first (symm_exchange.h), then one reports. */
+ * must not print at once: all ranks agree on the outcome first (symm_exchange.h), then one reports.
+ */
 #ifndef SYMM_ERROR_H
 #define SYMM_ERROR_H
 

@@ -38,7 +38,9 @@ int symm_agree_gathered(const symm_exchange_t *exchange, const symm_error_t *err
         return MPI_SUCCESS;
     }
     if (first == exchange->rank) {
-        symm_log(SYMM_LOG_ERROR, "%s: rank %d: %s", what, first, error->text);
+        bool wait = exchange->will_retry && MPI_ERR_NO_MEM == error->code;
+        symm_log(wait ? SYMM_LOG_DEBUG : SYMM_LOG_ERROR, "%s: rank %d: %s", what, first,
+                 error->text);
     }
     return exchange->codes[first];
 }

@@ -30,9 +30,8 @@ struct symm_queue {
 static symm_device_t this_host;
 static symm_queue_t this_queue = {&this_host};
 
-static int host_open(int local_rank, symm_device_t **device_p, symm_error_t *error)
+static int host_open(symm_device_t **device_p, symm_error_t *error)
 {
-    (void) local_rank; /* all ranks of a host share it */
     (void) error;
     this_host.page = (size_t) sysconf(_SC_PAGESIZE);
     *device_p = &this_host;
@@ -42,6 +41,12 @@ static int host_open(int local_rank, symm_device_t **device_p, symm_error_t *err
 static void host_close(symm_device_t *device)
 {
     (void) device;
+}
+
+static bool host_lasts(const symm_device_t *device)
+{
+    (void) device;
+    return true;
 }
 
 static size_t host_granularity(const symm_device_t *device)
@@ -77,8 +82,9 @@ static int host_duplicate(int fd, int *fd_p, symm_error_t *error)
 {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (0 > copy) {
-        return symm_error_set_errno(error, MPI_ERR_NO_MEM, errno,
-                                    "dup of a memory handle; raise the descriptor limit (ulimit -n)");
+        return symm_error_set_errno(
+            error, MPI_ERR_NO_MEM, errno,
+            "dup of a memory handle; raise the descriptor limit (ulimit -n)");
     }
     *fd_p = copy;
     return MPI_SUCCESS;
@@ -155,8 +161,8 @@ static void host_range_unmap(symm_device_t *device, void *at, size_t len)
 {
     (void) device;
     /* Keep the addresses reserved: another thread's mmap must not land in the middle. */
-    void *hole = mmap(at, len, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    void *hole =
+        mmap(at, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (MAP_FAILED == hole) {
         symm_log(SYMM_LOG_WARN, "unmapping %zu bytes at %p: %s", len, at, strerror(errno));
     }
@@ -238,6 +244,7 @@ const symm_device_ops_t symm_host_ops = {
     .kind = SYMM_KIND_SYSTEM,
     .open = host_open,
     .close = host_close,
+    .lasts = host_lasts,
     .granularity = host_granularity,
     .describe = host_describe,
     .multiprocessors = host_multiprocessors,

@@ -39,11 +39,11 @@ typedef struct symm_layout {
     int size; /* ranks */
     bool contiguous;
     size_t granularity;
-    size_t range_len;   /* bytes to reserve, a multiple of the granularity */
-    size_t stride;      /* from one rank's data to the next; 0 when contiguous */
-    size_t pad_stride;  /* from one rank's pad to the next; pads start at offset 0 */
-    symm_span_t *seg;   /* [size] each rank's allocation; offset and len multiples of granularity */
-    symm_span_t *data;  /* [size] each rank's data as asked for */
+    size_t range_len;  /* bytes to reserve, a multiple of the granularity */
+    size_t stride;     /* from one rank's data to the next; 0 when contiguous */
+    size_t pad_stride; /* from one rank's pad to the next; pads start at offset 0 */
+    symm_span_t *seg;  /* [size] each rank's allocation; offset and len multiples of granularity */
+    symm_span_t *data; /* [size] each rank's data as asked for */
 } symm_layout_t;
 
 /* Computes the layout of `size` ranks that ask for sizes[rank] bytes each. The caller frees it with

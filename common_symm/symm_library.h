@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * The life of the shared library inside a process. The osc component goes before communicators do, and
- * with these go cached segments; so each component holds the library open until it is closed itself. */
+ * The life of the shared library inside a process. The osc component goes before communicators do,
+ * and with these go cached segments; so each component holds the library open until it is closed
+ * itself. */
 #ifndef SYMM_LIBRARY_H
 #define SYMM_LIBRARY_H
 

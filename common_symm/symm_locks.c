@@ -39,9 +39,9 @@ void symm_rwlock_write_unlock(symm_rwlock_t *lock)
 }
 
 /* The room's state is packed so that one compare-and-swap moves it as a whole: 15 bits each for the
- * holders of class 0 and 1 and for the waiting of class 0 and 1, and a bit per class that flips when
- * its waiting are let in. Who leaves the room empty lets in all who wait, the other class first; so
- * nobody waits for an empty room, and each of the waiting is let in exactly once. */
+ * holders of class 0 and 1 and for the waiting of class 0 and 1, and a bit per class that flips
+ * when its waiting are let in. Who leaves the room empty lets in all who wait, the other class
+ * first; so nobody waits for an empty room, and each of the waiting is let in exactly once. */
 #define ROOM_COUNT_BITS  15
 #define ROOM_COUNT_MASK  0x7fffu
 #define ROOM_GRANT_SHIFT 62

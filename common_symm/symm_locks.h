@@ -24,9 +24,10 @@ SYMM_EXPORT void symm_rwlock_write(symm_rwlock_t *lock);
 SYMM_EXPORT void symm_rwlock_write_unlock(symm_rwlock_t *lock);
 
 /* A room that holds any number of one class at a time (group mutual exclusion): holders of
- * MPI_Win_lock_all in one class, holders of exclusive locks in the other. Newcomers wait behind a class
- * that waits, so neither keeps the other out for ever; only those who hold some other lock pass it,
- * since those inside may be waiting for that lock. At most 2^15 - 1 holders and waiting of a class. */
+ * MPI_Win_lock_all in one class, holders of exclusive locks in the other. Newcomers wait behind a
+ * class that waits, so neither keeps the other out for ever; only those who hold some other lock
+ * pass it, since those inside may be waiting for that lock. At most 2^15 - 1 holders and waiting of
+ * a class. */
 typedef enum symm_room_class { SYMM_ROOM_ALL, SYMM_ROOM_EXCLUSIVE } symm_room_class_t;
 
 typedef struct symm_room {

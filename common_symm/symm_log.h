@@ -13,7 +13,8 @@ enum {
     SYMM_LOG_DEBUG = 30, /* probes, steps of a window's creation */
 };
 
-/* Messages up to this level are shown; SYMM_LOG_WARN at first. Components raise it, never lower it. */
+/* Messages up to this level are shown; SYMM_LOG_WARN at first. Components raise it, never lower it.
+ */
 SYMM_EXPORT extern int symm_log_level;
 
 /* Writes one line when level is shown. Longer lines are cut at 1 KiB. Any thread. */

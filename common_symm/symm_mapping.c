@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Makes and unmakes mappings, step by step with agreement in between. Deciding when a mapping is made
- * or taken from the cache is symm_window.c's work. */
+ * Makes and unmakes mappings, step by step with agreement in between. Deciding when a mapping is
+ * made or taken from the cache is symm_window.c's work. */
 #include "symm_config.h"
 
 #include "symm_mapping.h"
@@ -14,7 +14,8 @@
 /* The rank whose control block all share. */
 #define CONTROL_OWNER 0
 
-/* What goes round after the local allocation: how it went, and the fabric handle if there is one. */
+/* What goes round after the local allocation: how it went, and the fabric handle if there is one.
+ */
 typedef struct creation_record {
     int code;
     int has_fabric;
@@ -84,8 +85,8 @@ static int allocate_arrays(symm_mapping_t *mapping, int size)
     mapping->mapped = calloc((size_t) size, sizeof(*mapping->mapped));
     mapping->posts_taken = calloc((size_t) size, sizeof(*mapping->posts_taken));
     mapping->work = allocate_work(size);
-    bool whole = NULL != mapping->mapped && NULL != mapping->posts_taken &&
-                 work_is_whole(mapping->work);
+    bool whole =
+        NULL != mapping->mapped && NULL != mapping->posts_taken && work_is_whole(mapping->work);
     return whole ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
@@ -113,8 +114,9 @@ int symm_mapping_prepare(const symm_device_ops_t *ops, symm_device_t *device, in
     mapping->device = device;
     int rc = symm_layout_init(&mapping->layout, size, sizes, ops->granularity(device), contiguous);
     if (MPI_ERR_SIZE == rc) {
-        (void) symm_error_set(error, rc, "the sizes of all ranks do not fit the address space; ask "
-                                         "for less");
+        (void) symm_error_set(error, rc,
+                              "the sizes of all ranks do not fit the address space; ask "
+                              "for less");
     } else if (MPI_SUCCESS == rc) {
         rc = allocate_arrays(mapping, size);
         mapping->cache_cost = largest_segment(&mapping->layout);
@@ -194,8 +196,7 @@ static int import_fabric(symm_mapping_t *mapping)
     }
     const symm_exchange_t *exchange = work->exchange;
     int rc = symm_gather(exchange, &error.code, exchange->codes, sizeof(error.code), work->what);
-    work->fabric = MPI_SUCCESS == rc &&
-                   0 > symm_agree_first_error(exchange->codes, exchange->size);
+    work->fabric = MPI_SUCCESS == rc && 0 > symm_agree_first_error(exchange->codes, exchange->size);
     if (!work->fabric) {
         symm_log(SYMM_LOG_DEBUG, "%s: a rank cannot import fabric handles; using descriptors. %s",
                  work->what, error.text);
@@ -220,8 +221,8 @@ static int swap_descriptors(symm_mapping_t *mapping)
 static int map_control(symm_mapping_t *mapping)
 {
     work_t *work = mapping->work;
-    const symm_fds_t *from = CONTROL_OWNER == mapping->rank ? &work->mine
-                                                            : &work->exchange->received[CONTROL_OWNER];
+    const symm_fds_t *from =
+        CONTROL_OWNER == mapping->rank ? &work->mine : &work->exchange->received[CONTROL_OWNER];
     void *control;
     if (1 > from->count) {
         return symm_error_set(&work->error, MPI_ERR_INTERN, "no control block came");

@@ -20,9 +20,9 @@ struct symm_mapping {
     const symm_device_ops_t *ops;
     symm_device_t *device;
     symm_layout_t layout;
-    char *range;      /* start of the reserved addresses, NULL when there are none */
-    bool *mapped;     /* [size] which segments are mapped */
-    size_t own_bytes; /* of this rank's segment */
+    char *range;       /* start of the reserved addresses, NULL when there are none */
+    bool *mapped;      /* [size] which segments are mapped */
+    size_t own_bytes;  /* of this rank's segment */
     size_t cache_cost; /* bytes of the largest rank's segment: the same on all ranks, never 0 */
     struct symm_mapping_work *work; /* what only the building needs; NULL afterwards */
     symm_queue_t *queue;
@@ -33,21 +33,23 @@ struct symm_mapping {
 };
 
 /* Makes an empty mapping for the layout of these sizes [size]: everything that needs memory of this
- * process, so that building cannot fail for want of it. Takes over the caller's open of device, also
- * on failure. Local. Returns an MPI error class with error recorded, *mapping_p NULL. */
+ * process, so that building cannot fail for want of it. Takes over the caller's open of device,
+ * also on failure. Local. Returns an MPI error class with error recorded, *mapping_p NULL. */
 int symm_mapping_prepare(const symm_device_ops_t *ops, symm_device_t *device, int rank, int size,
                          const size_t *sizes, bool contiguous, symm_mapping_t **mapping_p,
                          symm_error_t *error);
 
 /* Allocates this rank's segment, exchanges handles and maps all ranks' segments, with zeroed signal
  * pads. Collective: prepared alike on all ranks. `what` is the user's call, for messages.
- * Returns the agreed MPI error class; after a failure mapping is good for symm_mapping_destroy only. */
+ * Returns the agreed MPI error class; after a failure mapping is good for symm_mapping_destroy
+ * only. */
 int symm_mapping_build(symm_mapping_t *mapping, const symm_exchange_t *exchange, const char *what);
 
 /* Zeroes this rank's signal pad and waits for that. Local. */
 int symm_mapping_zero_pad(symm_mapping_t *mapping, symm_error_t *error);
 
-/* Unmaps and frees everything of this process. Local: peers' mappings stay whole. NULL is allowed. */
+/* Unmaps and frees everything of this process. Local: peers' mappings stay whole. NULL is allowed.
+ */
 void symm_mapping_destroy(symm_mapping_t *mapping);
 
 /* Whether mapping can serve a window of this layout on this device. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * The differences between Open MPI releases, and the few internals that the components use. Only the
- * components include this; libmpi_symm and the kernels know public MPI at most. */
+ * The differences between Open MPI releases, and the few internals that the components use. Only
+ * the components include this; libmpi_symm and the kernels know public MPI at most. */
 #ifndef SYMM_OMPI_COMPAT_H
 #define SYMM_OMPI_COMPAT_H
 
@@ -80,7 +80,8 @@ static inline size_t symm_ompi_span(const ompi_datatype_t *datatype, size_t coun
 static inline void symm_ompi_info_remove(opal_info_t *info, const char *key)
 {
     opal_info_entry_t *entry, *next;
-    OPAL_LIST_FOREACH_SAFE (entry, next, &info->super, opal_info_entry_t) {
+    OPAL_LIST_FOREACH_SAFE(entry, next, &info->super, opal_info_entry_t)
+    {
 #if OMPI_MAJOR_VERSION >= 5
         bool same = 0 == strcmp(entry->ie_key->string, key);
 #else

@@ -10,10 +10,11 @@
 #include "mpi_symm.h"
 
 typedef struct symm_options {
-    size_t cache_bytes;             /* most bytes of freed segments kept for reuse, per communicator; of a
-                                     * window its largest rank counts, so that all ranks keep the same */
+    size_t cache_bytes; /* most bytes of freed segments kept for reuse, per communicator; of a
+                         * window its largest rank counts, so that all ranks keep the same */
     unsigned rendezvous_timeout_ms; /* longest wait for a peer's handle */
-    bool fabric_handles;           /* ask the driver for FABRIC handles before file descriptors */
+    int local_rank;                 /* of this process among those of its job on this host */
+    bool fabric_handles;            /* ask the driver for FABRIC handles before file descriptors */
 } symm_options_t;
 
 SYMM_EXPORT extern symm_options_t symm_options;

@@ -25,8 +25,8 @@ typedef struct message {
 /* Control data of one datagram, aligned as the cmsg macros want it. */
 typedef union control {
     struct cmsghdr align;
-    char bytes[CMSG_SPACE(SYMM_RENDEZVOUS_MAX_FDS * sizeof(int)) +
-               CMSG_SPACE(sizeof(struct ucred))];
+    char
+        bytes[CMSG_SPACE(SYMM_RENDEZVOUS_MAX_FDS * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 } control_t;
 
 /* Where one swap stands. */
@@ -94,7 +94,8 @@ int symm_rendezvous_open(symm_rendezvous_t *rendezvous, symm_rendezvous_card_t *
     return MPI_SUCCESS;
 }
 
-/* Sends to one peer. Returns true when nothing more is to be sent there: sent, or failed for good. */
+/* Sends to one peer. Returns true when nothing more is to be sent there: sent, or failed for good.
+ */
 static bool send_to(swap_t *swap, int peer)
 {
     message_t message = {.rank = swap->rank, .count = swap->mine->count};

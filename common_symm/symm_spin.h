@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Waiting for another rank: spin briefly, then drive MPI progress, then give up the core. Every wait
- * of this library goes through here, so none of them can stall a peer that needs our progress. */
+ * Waiting for another rank: spin briefly, then drive MPI progress, then give up the core. Every
+ * wait of this library goes through here, so none of them can stall a peer that needs our progress.
+ */
 #ifndef SYMM_SPIN_H
 #define SYMM_SPIN_H
 

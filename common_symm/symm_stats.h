@@ -13,8 +13,8 @@ typedef struct symm_counters {
 } symm_counters_t;
 #undef SYMM_COUNTER_FIELD
 
-/* The calling thread's counters, NULL before it has counted: a locked addition would cost as much as a
- * small put. Written by their thread alone, summed up by symm_stats_query(). */
+/* The calling thread's counters, NULL before it has counted: a locked addition would cost as much
+ * as a small put. Written by their thread alone, summed up by symm_stats_query(). */
 SYMM_EXPORT extern _Thread_local symm_counters_t *symm_counters_mine;
 
 /* Makes them. Never NULL. */

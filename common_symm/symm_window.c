@@ -24,8 +24,9 @@ static symm_registry_t handles = SYMM_REGISTRY_INIT;
 /* What goes round before anything is made. */
 typedef struct window_record {
     int code;
-    int collectives;    /* the coll component runs here */
-    uint32_t cached;    /* id of a cached mapping that would do, 0 if none */
+    bool collectives; /* the coll component runs here */
+    bool any_cached;  /* segments of some shape are cached here */
+    uint32_t cached;  /* id of a cached mapping that would do, 0 if none */
     uint64_t granularity;
 } window_record_t;
 
@@ -35,6 +36,7 @@ _Static_assert(sizeof(window_record_t) <= SYMM_EXCHANGE_RECORD_MAX, "does not fi
 typedef struct window_decision {
     bool collectives;
     uint32_t cached;
+    bool any_cached; /* some rank has cached segments, of whatever shape */
 } window_decision_t;
 
 static symm_window_t *allocate_window(symm_comm_t *comm, const symm_window_part_t *parts)
@@ -57,8 +59,7 @@ static symm_window_t *allocate_window(symm_comm_t *comm, const symm_window_part_
 
 /* Opens the device and makes an empty mapping of the right layout. Local. */
 static int prepare(symm_comm_t *comm, symm_kind_t kind, bool contiguous,
-                   const symm_window_part_t *parts, symm_mapping_t **mapping_p,
-                   symm_error_t *error)
+                   const symm_window_part_t *parts, symm_mapping_t **mapping_p, symm_error_t *error)
 {
     const symm_exchange_t *exchange = &comm->exchange;
     const symm_device_ops_t *ops = symm_device_ops(kind);
@@ -74,7 +75,7 @@ static int prepare(symm_comm_t *comm, symm_kind_t kind, bool contiguous,
     for (int r = 0; r < exchange->size; ++r) {
         sizes[r] = parts[r].size;
     }
-    int rc = ops->open(exchange->rank, &device, error);
+    int rc = ops->open(&device, error);
     if (MPI_SUCCESS == rc) {
         rc = symm_mapping_prepare(ops, device, exchange->rank, exchange->size, sizes, contiguous,
                                   mapping_p, error);
@@ -88,9 +89,10 @@ static int prepare(symm_comm_t *comm, symm_kind_t kind, bool contiguous,
 static bool combine(const window_record_t *records, int size, window_decision_t *decision_p)
 {
     bool same_units = true;
-    *decision_p = (window_decision_t){true, records[0].cached};
+    *decision_p = (window_decision_t){.collectives = true, .cached = records[0].cached};
     for (int r = 0; r < size; ++r) {
-        decision_p->collectives = decision_p->collectives && 0 != records[r].collectives;
+        decision_p->collectives = decision_p->collectives && records[r].collectives;
+        decision_p->any_cached = decision_p->any_cached || records[r].any_cached;
         if (records[r].cached != records[0].cached) {
             decision_p->cached = 0;
         }
@@ -105,7 +107,8 @@ static int decide(symm_comm_t *comm, const symm_mapping_t *mapping, window_decis
 {
     const symm_exchange_t *exchange = &comm->exchange;
     window_record_t *records = exchange->scratch;
-    window_record_t mine = {.code = error->code, .collectives = comm->shared};
+    window_record_t mine = {
+        .code = error->code, .collectives = comm->shared, .any_cached = symm_comm_any_cached()};
     if (NULL != mapping) {
         mine.cached = symm_comm_cached_match(comm, mapping);
         mine.granularity = mapping->layout.granularity;
@@ -115,6 +118,7 @@ static int decide(symm_comm_t *comm, const symm_mapping_t *mapping, window_decis
         return rc;
     }
     bool same_units = combine(records, exchange->size, decision_p);
+    comm->exchange.will_retry = comm->exchange.will_retry && decision_p->any_cached;
     for (int r = 0; r < exchange->size; ++r) {
         exchange->codes[r] = records[r].code;
         if (MPI_SUCCESS == records[r].code && !same_units) {
@@ -192,22 +196,22 @@ static int publish(symm_window_t *window, symm_error_t *error, const char *what)
 
 /* The collective part of a creation, from the local preparation on. */
 static int create_agreed(symm_window_t *window, MPI_Win handle, symm_comm_t *comm,
-                         symm_mapping_t **mapping_p, symm_error_t *error, const char *what)
+                         symm_mapping_t **mapping_p, window_decision_t *decision_p,
+                         symm_error_t *error, const char *what)
 {
-    window_decision_t decision;
-    int rc = decide(comm, *mapping_p, &decision, error, what);
-    if (MPI_SUCCESS == rc && decision.collectives && NULL == comm->control) {
+    int rc = decide(comm, *mapping_p, decision_p, error, what);
+    if (MPI_SUCCESS == rc && decision_p->collectives && NULL == comm->control) {
         rc = symm_comm_make_control(comm, what);
     }
     if (MPI_SUCCESS == rc) {
-        rc = obtain_mapping(comm, &decision, mapping_p, error, what);
+        rc = obtain_mapping(comm, decision_p, mapping_p, error, what);
     }
     if (MPI_SUCCESS == rc) {
         window->comm = comm;
         window->handle = handle;
         window->mapping = *mapping_p;
         window->serial = comm->next_window;
-        window->collectives = decision.collectives;
+        window->collectives = decision_p->collectives;
         rc = publish(window, error, what);
     }
     ++comm->next_window; /* on all ranks, whatever came of it */
@@ -223,8 +227,11 @@ static void log_window(const symm_window_t *window, symm_kind_t kind)
              mapping->layout.contiguous ? ", contiguous" : "");
 }
 
-int symm_window_create(symm_comm_t *comm, MPI_Win handle, symm_kind_t kind, bool contiguous,
-                       const symm_window_part_t *parts, const char *what, symm_window_t **window_p)
+/* One try at creating a window, on all ranks. *any_cached_p tells whether some rank has segments
+ * cached, whose memory another try could use. */
+static int try_create(symm_comm_t *comm, MPI_Win handle, symm_kind_t kind, bool contiguous,
+                      const symm_window_part_t *parts, const char *what, symm_window_t **window_p,
+                      bool *any_cached_p)
 {
     symm_error_t error = {0};
     symm_mapping_t *mapping = NULL;
@@ -235,8 +242,10 @@ int symm_window_create(symm_comm_t *comm, MPI_Win handle, symm_kind_t kind, bool
         (void) prepare(comm, kind, contiguous, parts, &mapping, &error); /* error has the outcome */
     }
     symm_window_t nothing = {0}; /* what a rank without memory takes through the agreement */
-    int rc = create_agreed(NULL == window ? &nothing : window, handle, comm, &mapping, &error,
-                           what);
+    window_decision_t decision = {0};
+    int rc = create_agreed(NULL == window ? &nothing : window, handle, comm, &mapping, &decision,
+                           &error, what);
+    *any_cached_p = decision.any_cached;
     if (MPI_SUCCESS != rc) {
         symm_mapping_destroy(mapping);
         if (NULL != window) {
@@ -245,11 +254,27 @@ int symm_window_create(symm_comm_t *comm, MPI_Win handle, symm_kind_t kind, bool
         }
         return rc;
     }
-    atomic_fetch_add(&comm->references, 1);
-    SYMM_COUNT(windows_created, 1);
-    log_window(window, kind);
     *window_p = window;
     return MPI_SUCCESS;
+}
+
+int symm_window_create(symm_comm_t *comm, MPI_Win handle, symm_kind_t kind, bool contiguous,
+                       const symm_window_part_t *parts, const char *what, symm_window_t **window_p)
+{
+    bool any_cached = false;
+    comm->exchange.will_retry = true; /* if any rank has segments cached, see decide() */
+    int rc = try_create(comm, handle, kind, contiguous, parts, what, window_p, &any_cached);
+    comm->exchange.will_retry = false;
+    if (MPI_ERR_NO_MEM == rc && any_cached) {
+        symm_comm_empty_caches();
+        rc = try_create(comm, handle, kind, contiguous, parts, what, window_p, &any_cached);
+    }
+    if (MPI_SUCCESS == rc) {
+        atomic_fetch_add(&comm->references, 1);
+        SYMM_COUNT(windows_created, 1);
+        log_window(*window_p, kind);
+    }
+    return rc;
 }
 
 void symm_window_free(symm_window_t *window)

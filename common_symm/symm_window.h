@@ -29,14 +29,15 @@ struct symm_window {
 };
 
 /* Creates a window of kind on comm; parts [size of comm] is what each rank asked for, known to all.
- * Collective. `what` is the user's call, for messages. A rank's failure is everyone's: all return the
- * same MPI error class, nothing is left, and comm works on. */
+ * Collective. `what` is the user's call, for messages. A rank's failure is everyone's: all return
+ * the same MPI error class, nothing is left, and comm works on. */
 SYMM_EXPORT int symm_window_create(symm_comm_t *comm, MPI_Win handle, symm_kind_t kind,
                                    bool contiguous, const symm_window_part_t *parts,
                                    const char *what, symm_window_t **window_p);
 
 /* Frees window: waits until all ranks have come (driving progress), then keeps the mapping for a
- * window of the same shape, or unmaps it. Collective over the window's ranks, needs no communicator. */
+ * window of the same shape, or unmaps it. Collective over the window's ranks, needs no
+ * communicator. */
 SYMM_EXPORT void symm_window_free(symm_window_t *window);
 
 /* The window that holds all of [ptr, ptr + len), or NULL; len may be 0. O(log n). */

@@ -66,12 +66,12 @@ run_make() {
 
 # check SUITE-PREFIX DIR: make check, counted by folder. The programs are built in parallel first.
 check() {
-    rm -f "$2"/test/unit/test-suite.log "$2"/test/mpi/test-suite.log
     make -C "$2" -k -j "$(nproc)" check TESTS= > /dev/null
-    rm -f "$2"/test/unit/test-suite.log "$2"/test/mpi/test-suite.log
+    rm -f "$2"/test/*/test-suite.log
     run_make "$2" check
     count "$1 unit" "$2/test/unit/test-suite.log"
-    count "$1 mpi, quick" "$2/test/mpi/test-suite.log"
+    count "$1 fake driver" "$2/test/fake_cuda/test-suite.log"
+    count "$1 mpi, 2 ranks" "$2/test/mpi/test-suite.log"
 }
 
 symm_install_missing

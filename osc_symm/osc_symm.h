@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * The osc component of symmetric windows: its component and module structures, and the functions that
- * its files share. MPI sees one module per window.
+ * The osc component of symmetric windows: its component and module structures, and the functions
+ * that its files share. MPI sees one module per window.
  *
- * NOTE threads. Several threads may lock different targets of one window, and put and get within one
- * epoch. `lock` guards the fields that say which epochs are open; nothing waits while holding it. */
+ * NOTE threads. Several threads may lock different targets of one window, and put and get within
+ * one epoch. `lock` guards the fields that say which epochs are open; nothing waits while holding
+ * it. */
 #ifndef OSC_SYMM_H
 #define OSC_SYMM_H
 
@@ -49,10 +50,10 @@ typedef struct ompi_osc_symm_module {
     bool fence_open;
     bool lock_all;
     bool lock_all_nocheck;
-    uint8_t *held;      /* [size] osc_symm_held_t */
-    int held_count;     /* targets that are locked */
-    bool started;       /* MPI_Win_start without its complete */
-    int *start_ranks;   /* [start_count] */
+    uint8_t *held;    /* [size] osc_symm_held_t */
+    int held_count;   /* targets that are locked */
+    bool started;     /* MPI_Win_start without its complete */
+    int *start_ranks; /* [start_count] */
     int start_count;
 
     /* The exposure epoch that is open. */
@@ -94,8 +95,8 @@ int ompi_osc_symm_get(void *origin_addr, int origin_count, ompi_datatype_t *orig
 /* Completes all operations that this rank has started on the window. Returns an MPI error class. */
 int ompi_osc_symm_complete_operations(const ompi_osc_symm_module_t *module);
 
-/* osc_symm_unsupported.c: fills the table's entries of operations that are not there yet; each raises
- * MPI_ERR_UNSUPPORTED_OPERATION. */
+/* osc_symm_unsupported.c: fills the table's entries of operations that are not there yet; each
+ * raises MPI_ERR_UNSUPPORTED_OPERATION. */
 void ompi_osc_symm_fill_unsupported(ompi_osc_base_module_t *table);
 /* Logs once per process that `call` is not supported with `what`. Returns the error class. */
 int ompi_osc_symm_unsupported(const char *call, const char *what);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Put and get: the origin copies through the mapping, the target does nothing. When an epoch is open
- * is osc_symm_sync.c's and osc_symm_lock.c's knowledge, kept in the module. */
+ * Put and get: the origin copies through the mapping, the target does nothing. When an epoch is
+ * open is osc_symm_sync.c's and osc_symm_lock.c's knowledge, kept in the module. */
 #include "symm_config.h"
 
 #include "osc_symm.h"
@@ -40,17 +40,17 @@ static int locate(const symm_window_t *window, int target, ptrdiff_t disp, ptrdi
     const symm_window_part_t *part = &window->parts[target];
     ptrdiff_t start;
     if (__builtin_mul_overflow(disp, (ptrdiff_t) part->disp_unit, &start) ||
-        __builtin_add_overflow(start, offset, &start) || 0 > start ||
-        (size_t) start > part->size || len > part->size - (size_t) start) {
+        __builtin_add_overflow(start, offset, &start) || 0 > start || (size_t) start > part->size ||
+        len > part->size - (size_t) start) {
         return MPI_ERR_RMA_RANGE;
     }
     *remote_p = (char *) symm_window_base(window, target) + start;
     return MPI_SUCCESS;
 }
 
-static int describe(const ompi_osc_symm_module_t *module, const void *origin_addr,
-                    int origin_count, const ompi_datatype_t *origin_dt, int target, ptrdiff_t disp,
-                    int target_count, const ompi_datatype_t *target_dt, transfer_t *transfer_p)
+static int describe(const ompi_osc_symm_module_t *module, const void *origin_addr, int origin_count,
+                    const ompi_datatype_t *origin_dt, int target, ptrdiff_t disp, int target_count,
+                    const ompi_datatype_t *target_dt, transfer_t *transfer_p)
 {
     ptrdiff_t origin_offset, target_offset;
     size_t origin_len, target_len;

@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Above every other component, since a rank cannot know what the others were asked: ranks that do not
- * all want symmetric memory are sent on to the next component together. */
+/* Above every other component, since a rank cannot know what the others were asked: ranks that do
+ * not all want symmetric memory are sent on to the next component together. */
 #define DEFAULT_PRIORITY 200
 
 static uint64_t host_number; /* see find_host_number() */
@@ -42,31 +42,33 @@ static void register_window_params(void)
         MCA_BASE_VAR_TYPE_STRING, NULL, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
         &component->kind);
     component->cache_bytes = symm_options.cache_bytes;
-    (void) mca_base_component_var_register(
-        version, "cache_bytes",
-        "Most bytes of freed segments that each rank keeps per communicator, so that a window of the "
-        "same shape is created in microseconds; of a window its largest rank counts (bytes; the same "
-        "on all ranks; default: 268435456; 0 keeps none)",
-        MCA_BASE_VAR_TYPE_SIZE_T, NULL, 0, 0, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY,
-        &component->cache_bytes);
+    (void) mca_base_component_var_register(version, "cache_bytes",
+                                           "Most bytes of freed segments that each rank keeps per "
+                                           "communicator, so that a window of the "
+                                           "same shape is created in microseconds; of a window its "
+                                           "largest rank counts (bytes; the same "
+                                           "on all ranks; default: 268435456; 0 keeps none)",
+                                           MCA_BASE_VAR_TYPE_SIZE_T, NULL, 0, 0, OPAL_INFO_LVL_5,
+                                           MCA_BASE_VAR_SCOPE_READONLY, &component->cache_bytes);
     component->fabric_handles = symm_options.fabric_handles;
-    (void) mca_base_component_var_register(
-        version, "fabric_handles",
-        "Ask the CUDA driver for memory with FABRIC handles first, and fall back to file descriptors "
-        "(boolean; per process; default: true)",
-        MCA_BASE_VAR_TYPE_BOOL, NULL, 0, 0, OPAL_INFO_LVL_7, MCA_BASE_VAR_SCOPE_READONLY,
-        &component->fabric_handles);
+    (void) mca_base_component_var_register(version, "fabric_handles",
+                                           "Ask the CUDA driver for memory with FABRIC handles "
+                                           "first, and fall back to file descriptors "
+                                           "(boolean; per process; default: true)",
+                                           MCA_BASE_VAR_TYPE_BOOL, NULL, 0, 0, OPAL_INFO_LVL_7,
+                                           MCA_BASE_VAR_SCOPE_READONLY, &component->fabric_handles);
 }
 
 static int component_register(void)
 {
     ompi_osc_symm_component_t *component = &mca_osc_symm_component;
     component->priority = DEFAULT_PRIORITY;
-    register_int("priority",
-                 "Priority of this component for allocated windows (integer; the same on all ranks; "
-                 "default: 200). It must be the highest: windows that do not ask for symmetric memory "
-                 "are handed on to the next component",
-                 &component->priority, OPAL_INFO_LVL_9);
+    register_int(
+        "priority",
+        "Priority of this component for allocated windows (integer; the same on all ranks; "
+        "default: 200). It must be the highest: windows that do not ask for symmetric memory "
+        "are handed on to the next component",
+        &component->priority, OPAL_INFO_LVL_9);
     component->verbose = 0;
     register_int("verbose",
                  "Verbosity on stderr: 0 errors and requests that were not honoured, 10 a line per "
@@ -114,6 +116,7 @@ static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
     }
     symm_options.cache_bytes = component->cache_bytes;
     symm_options.fabric_handles = component->fabric_handles;
+    symm_options.local_rank = (int) opal_process_info.my_local_rank;
     symm_options.rendezvous_timeout_ms =
         0 < component->rendezvous_timeout_ms ? (unsigned) component->rendezvous_timeout_ms : 1;
     symm_ompi_configure_waiting();
@@ -168,17 +171,18 @@ static ompi_osc_base_component_t *next_component(const request_context_t *contex
     ompi_osc_base_component_t *best = NULL;
     int best_priority = -1;
     mca_base_component_list_item_t *item;
-    OPAL_LIST_FOREACH (item, &ompi_osc_base_framework.framework_components,
-                       mca_base_component_list_item_t) {
+    OPAL_LIST_FOREACH(item, &ompi_osc_base_framework.framework_components,
+                      mca_base_component_list_item_t)
+    {
         ompi_osc_base_component_t *component = (ompi_osc_base_component_t *) item->cli_component;
         /* The monitoring component picks the best of the others itself: us, without end. */
         if (component == &mca_osc_symm_component.super ||
             0 == strcmp(component->osc_version.mca_component_name, "monitoring")) {
             continue;
         }
-        int priority = component->osc_query(context->win, context->base, context->size,
-                                            context->disp_unit, context->comm, context->info,
-                                            context->flavor);
+        int priority =
+            component->osc_query(context->win, context->base, context->size, context->disp_unit,
+                                 context->comm, context->info, context->flavor);
         if (priority > best_priority) {
             best = component;
             best_priority = priority;
@@ -198,11 +202,10 @@ static int delegate(const request_context_t *context, const ompi_osc_base_compon
 
 _Static_assert(sizeof(osc_symm_request_t) <= SYMM_EXCHANGE_RECORD_MAX, "does not fit the scratch");
 
-/* Learns what all ranks ask for and decides; parts [size] gets their sizes, unless it is NULL for want
- * of memory. Collective. */
+/* Learns what all ranks ask for and decides; parts [size] gets their sizes, unless it is NULL for
+ * want of memory. Collective. */
 static int decide_agreed(const request_context_t *context, const symm_exchange_t *exchange,
-                         bool has_next, symm_window_part_t *parts,
-                         osc_symm_decision_t *decision_p)
+                         bool has_next, symm_window_part_t *parts, osc_symm_decision_t *decision_p)
 {
     symm_error_t error = {0};
     osc_symm_request_t mine = {
@@ -317,10 +320,16 @@ static int component_select(ompi_win_t *win, void **base, size_t size, int disp_
     if (NULL == state) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    request_context_t context = {
-        .win = win, .base = base, .size = size, .disp_unit = disp_unit, .comm = comm, .info = info,
-        .flavor = flavor, .model = model,
-        .what = MPI_WIN_FLAVOR_SHARED == flavor ? "MPI_Win_allocate_shared" : "MPI_Win_allocate"};
+    request_context_t context = {.win = win,
+                                 .base = base,
+                                 .size = size,
+                                 .disp_unit = disp_unit,
+                                 .comm = comm,
+                                 .info = info,
+                                 .flavor = flavor,
+                                 .model = model,
+                                 .what = MPI_WIN_FLAVOR_SHARED == flavor ? "MPI_Win_allocate_shared"
+                                                                         : "MPI_Win_allocate"};
     int rc = select_agreed(&context, state);
     SYMM_COUNT(windows_failed, OMPI_SUCCESS == rc ? 0 : 1);
     symm_comm_release(state);
@@ -328,20 +337,20 @@ static int component_select(ompi_win_t *win, void **base, size_t size, int disp_
 }
 
 ompi_osc_symm_component_t mca_osc_symm_component = {
-    .super = {
-        .osc_version = {
-            OMPI_OSC_BASE_VERSION_3_0_0,
-            .mca_component_name = "symm",
-            MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
-                                  OMPI_RELEASE_VERSION),
-            .mca_register_component_params = component_register,
+    .super =
+        {
+            .osc_version =
+                {
+                    OMPI_OSC_BASE_VERSION_3_0_0,
+                    .mca_component_name = "symm",
+                    MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+                                          OMPI_RELEASE_VERSION),
+                    .mca_register_component_params = component_register,
+                },
+            .osc_data = {MCA_BASE_METADATA_PARAM_NONE},
+            .osc_init = component_init,
+            .osc_query = component_query,
+            .osc_select = component_select,
+            .osc_finalize = component_finalize,
         },
-        .osc_data = {
-            MCA_BASE_METADATA_PARAM_NONE
-        },
-        .osc_init = component_init,
-        .osc_query = component_query,
-        .osc_select = component_select,
-        .osc_finalize = component_finalize,
-    },
 };

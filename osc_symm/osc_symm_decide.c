@@ -131,19 +131,22 @@ void osc_symm_decide(const osc_symm_request_t *requests, int size, osc_symm_deci
         decision_p->code = code;
         decision_p->reason = "an info value is malformed";
     } else if (!same_want) {
-        settle_for_less(decision_p, MPI_ERR_INFO_VALUE,
-                        "the ranks ask for different kinds of memory; give symm_memory_kind the same "
-                        "value on all ranks");
+        settle_for_less(
+            decision_p, MPI_ERR_INFO_VALUE,
+            "the ranks ask for different kinds of memory; give symm_memory_kind the same "
+            "value on all ranks");
     } else if (OSC_SYMM_WANT_UNKNOWN == want) {
         settle_for_less(decision_p, MPI_ERR_INFO_VALUE,
                         "the value of symm_memory_kind is not known; use cuda:device or system");
     } else if (OSC_SYMM_WANT_NOTHING == want) {
         settle_for_less(decision_p, MPI_ERR_INFO_VALUE,
-                        decision_p->required ? "symm_required is set, symm_memory_kind is not" : "");
+                        decision_p->required ? "symm_required is set, symm_memory_kind is not"
+                                             : "");
     } else if (!decision_p->same_host) {
-        settle_for_less(decision_p, MPI_ERR_UNSUPPORTED_OPERATION,
-                        "the ranks are on several hosts, or of several users; use a communicator of "
-                        "MPI_Comm_split_type(MPI_COMM_TYPE_SHARED)");
+        settle_for_less(
+            decision_p, MPI_ERR_UNSUPPORTED_OPERATION,
+            "the ranks are on several hosts, or of several users; use a communicator of "
+            "MPI_Comm_split_type(MPI_COMM_TYPE_SHARED)");
     } else {
         decision_p->action = OSC_SYMM_USE;
         decision_p->kind = OSC_SYMM_WANT_CUDA == want ? SYMM_KIND_CUDA_DEVICE : SYMM_KIND_SYSTEM;

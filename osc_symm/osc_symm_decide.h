@@ -59,15 +59,16 @@ typedef struct osc_symm_decision {
 } osc_symm_decision_t;
 
 /* Reads the info values, in their absence default_kind (an MCA parameter, may be "" or NULL), into
- * the fields want, required, noncontig and code of *request_p. Malformed values are recorded in error. */
+ * the fields want, required, noncontig and code of *request_p. Malformed values are recorded in
+ * error. */
 void osc_symm_read_request(const osc_symm_info_values_t *values, const char *default_kind,
                            osc_symm_request_t *request_p, symm_error_t *error);
 
 /* Decides on what all ranks [size] asked for. */
 void osc_symm_decide(const osc_symm_request_t *requests, int size, osc_symm_decision_t *decision_p);
 
-/* Decides what to do when creating the window that *decision chose has failed with code on all ranks
- * alike; changes *decision. */
+/* Decides what to do when creating the window that *decision chose has failed with code on all
+ * ranks alike; changes *decision. */
 void osc_symm_decide_after_failure(osc_symm_decision_t *decision, int code);
 
 #endif

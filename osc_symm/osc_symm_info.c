@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Info keys of windows: reading them at creation, and letting MPI_Win_get_info tell which of ours are
- * honoured. What the values mean is osc_symm_decide.c's work. */
+ * Info keys of windows: reading them at creation, and letting MPI_Win_get_info tell which of ours
+ * are honoured. What the values mean is osc_symm_decide.c's work. */
 #include "symm_config.h"
 
 #include "osc_symm.h"
@@ -60,8 +60,8 @@ static symm_ompi_info_text_t *answer_noncontig(opal_infosubscriber_t *object,
     return (symm_ompi_info_text_t *) (module_of_object(object)->noncontig ? "true" : "false");
 }
 
-/* Puts key into the window's info with the value that answer gives. The value passed here is the one
- * that MPI_Win_get_info shows; the callback's serves MPI_Win_set_info. */
+/* Puts key into the window's info with the value that answer gives. The value passed here is the
+ * one that MPI_Win_get_info shows; the callback's serves MPI_Win_set_info. */
 static int subscribe(ompi_win_t *win, const char *key, opal_key_interest_callback_t *answer)
 {
     symm_ompi_info_text_t *name = (symm_ompi_info_text_t *) key;

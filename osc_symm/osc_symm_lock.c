@@ -3,8 +3,9 @@
  * block; the target takes no part.
  *
  * NOTE two levels. A lock of one target is that target's reader-writer lock. lock_all takes none of
- * these: it shares a room with the holders of exclusive locks instead, so it costs one step whatever
- * the number of ranks, and cannot deadlock with a rank that collects exclusive locks one by one. */
+ * these: it shares a room with the holders of exclusive locks instead, so it costs one step
+ * whatever the number of ranks, and cannot deadlock with a rank that collects exclusive locks one
+ * by one. */
 #include "symm_config.h"
 
 #include "osc_symm.h"
@@ -37,8 +38,8 @@ int ompi_osc_symm_lock(int lock_type, int target, int assertion, ompi_win_t *win
 {
     ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
     symm_window_control_t *control = control_of(module);
-    osc_symm_held_t how = MPI_LOCK_EXCLUSIVE == lock_type ? OSC_SYMM_HELD_EXCLUSIVE
-                                                          : OSC_SYMM_HELD_SHARED;
+    osc_symm_held_t how =
+        MPI_LOCK_EXCLUSIVE == lock_type ? OSC_SYMM_HELD_EXCLUSIVE : OSC_SYMM_HELD_SHARED;
     bool holds_others = false;
     if (0 != (assertion & MPI_MODE_NOCHECK)) {
         how = OSC_SYMM_HELD_NOCHECK;

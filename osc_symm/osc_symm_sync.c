@@ -53,8 +53,8 @@ static int group_to_ranks(ompi_group_t *group, ompi_win_t *win, int *ranks, int 
 static void await_post(const symm_window_t *window, int target)
 {
     symm_mapping_t *mapping = window->mapping;
-    const _Atomic uint32_t *posts = symm_window_control_post(mapping->control, window->size,
-                                                             window->rank, target);
+    const _Atomic uint32_t *posts =
+        symm_window_control_post(mapping->control, window->size, window->rank, target);
     uint32_t next = ++mapping->posts_taken[target];
     symm_spin_t spin = SYMM_SPIN_INIT;
     /* Acquire pairs with the release in post: the target's stores before it are visible. */

@@ -46,8 +46,7 @@ static int fetch_and_op(const void *origin_addr, void *result_addr, ompi_datatyp
 }
 
 static int compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
-                            ompi_datatype_t *dt, int target, ptrdiff_t target_disp,
-                            ompi_win_t *win)
+                            ompi_datatype_t *dt, int target, ptrdiff_t target_disp, ompi_win_t *win)
 {
     (void) origin_addr, (void) compare_addr, (void) result_addr, (void) dt, (void) target;
     (void) target_disp, (void) win;

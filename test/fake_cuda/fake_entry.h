@@ -9,11 +9,11 @@
 #include "fake_cuda.h"
 
 /* What a call needs before it may do anything. A context implies cuInit. */
-#define FAKE_NEEDS_NOTHING     0u
-#define FAKE_NEEDS_INIT        1u
-#define FAKE_NEEDS_CONTEXT     2u
-#define FAKE_UNSAFE_IN_CAPTURE 4u /* not while a stream is captured, unless the thread is relaxed  \
-                                   */
+#define FAKE_NEEDS_NOTHING 0u
+#define FAKE_NEEDS_INIT    1u
+#define FAKE_NEEDS_CONTEXT 2u
+/* Not while a stream is captured, unless the thread is relaxed. */
+#define FAKE_UNSAFE_IN_CAPTURE 4u
 /* The context of what the call is about will do. Older drivers want one to be current, which
  * FAKE_CUDA_CONTEXT=1 asks for. */
 #define FAKE_WANTS_CONTEXT 8u

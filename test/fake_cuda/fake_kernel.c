@@ -12,7 +12,6 @@
 #include "fake_space.h"
 #include "fake_stream.h"
 #include "symm_reduce.h"
-#include "symm_reduce_kernel.h"
 #include "symm_reduce_ops.h"
 
 #include <stdatomic.h>

@@ -339,6 +339,7 @@ static void waiting_moves_messages(void)
     }
     mt_barrier();
     if (0 == mt_rank) {
+        mt_sleep_ms(100); /* so that the others wait already */
         CHECK_OK(MPI_Send(message, MESSAGE_BYTES, MPI_CHAR, mt_size - 1, 3, mt_comm));
     }
     reduce(room_of(&first, 0), room_of(&first, 1), MANY, MPI_COMM_WORLD, SERVED);

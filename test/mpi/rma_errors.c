@@ -76,6 +76,30 @@ static void access_outside_an_epoch(void)
     check_intact();
 }
 
+/* A fence may have begun an epoch, but another epoch since then has ended it. */
+static void access_after_a_fence_and_another_epoch(void)
+{
+    MPI_Group self = self_group();
+    poison_window();
+    CHECK_OK(MPI_Win_fence(0, window.win));
+    CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, mt_rank, 0, window.win));
+    CHECK_OK(MPI_Win_unlock(mt_rank, window.win));
+    CHECK_CLASS(MPI_ERR_RMA_SYNC, put_at(0, 1));
+    CHECK_OK(MPI_Win_fence(0, window.win));
+    CHECK_OK(MPI_Win_lock_all(0, window.win));
+    CHECK_OK(MPI_Win_unlock_all(window.win));
+    CHECK_CLASS(MPI_ERR_RMA_SYNC, put_at(0, 1));
+    CHECK_OK(MPI_Win_fence(0, window.win));
+    CHECK_OK(MPI_Win_post(self, 0, window.win));
+    CHECK_CLASS(MPI_ERR_RMA_SYNC, put_at(0, 1));
+    CHECK_OK(MPI_Win_start(self, 0, window.win));
+    CHECK_OK(MPI_Win_complete(window.win));
+    CHECK_OK(MPI_Win_wait(window.win));
+    CHECK_CLASS(MPI_ERR_RMA_SYNC, put_at(0, 1));
+    CHECK_OK(MPI_Group_free(&self));
+    check_intact();
+}
+
 static void access_to_a_target_without_epoch(void)
 {
     if (!mt_needs_ranks(2)) {
@@ -430,6 +454,7 @@ int main(int argc, char **argv)
     mt_init(&argc, &argv, "rma_errors");
     if (mt_allocate(LENGTH, UNIT, MPI_COMM_WORLD, &window)) {
         MT_RUN(access_outside_an_epoch);
+        MT_RUN(access_after_a_fence_and_another_epoch);
         MT_RUN(access_to_a_target_without_epoch);
         MT_RUN(end_without_beginning);
         MT_RUN(begin_within_a_lock);

@@ -569,6 +569,7 @@ static void wait_moves_messages(void (*wait_in)(void), void (*release)(void))
     }
     mt_barrier();
     if (0 == mt_rank) {
+        mt_sleep_ms(100); /* so that the others wait already */
         CHECK_OK(MPI_Send(message, MESSAGE_BYTES, MPI_CHAR, mt_size - 1, 3, mt_comm));
         release();
     } else {
@@ -671,6 +672,7 @@ static void sync_moves_messages(void)
         }
     } else if (0 == mt_rank) {
         memset(message, 0, MESSAGE_BYTES);
+        mt_sleep_ms(100);
         CHECK_OK(MPI_Send(message, MESSAGE_BYTES, MPI_CHAR, mt_size - 1, 4, mt_comm));
         put_word(mt_size - 1, 50, &value);
         CHECK_OK(MPI_Win_flush(mt_size - 1, window.win));

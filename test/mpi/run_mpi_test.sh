@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
-# Runs one MPI test as its name says: NAME.npN on the host, NAME.gpuN on GPUs, with N ranks of the
-# program NAME in the test's folder. By hand, in the build tree's test/mpi:
+# Runs one MPI test as its name says: NAME.npN on the host, NAME.gpuN on GPUs, NAME.fakeN on GPUs of
+# the fake driver (test/fake_cuda), with N ranks of the program NAME in the test's folder. By hand, in
+# the build tree's test/mpi:
 #
 #     ../../../test/mpi/run_mpi_test.sh win_basic.np3 [arguments of the program]
 #
 # Environment:
-#   SYMM_TEST_KIND         kind of window memory      [system; .gpuN: cuda:device]
+#   SYMM_TEST_KIND         kind of window memory      [system; .gpuN, .fakeN: cuda:device]
 #   SYMM_TEST_TIMEOUT      seconds allowed            [120]
 #   SYMM_TEST_MPIRUN_ARGS  further arguments for mpirun, split at blanks
 #   SYMM_TEST_BUILDDIR     the top build folder       [../.. of the test's folder]
@@ -24,17 +25,26 @@ variant=${name##*.}
 case $variant in
     np[1-9] | np[1-9][0-9]) ranks=${variant#np} default_kind=system ;;
     gpu[1-9] | gpu[1-9][0-9]) ranks=${variant#gpu} default_kind=cuda:device ;;
-    *) echo "FAIL: $name is neither NAME.npN nor NAME.gpuN"; exit 1 ;;
+    fake[1-9] | fake[1-9][0-9]) ranks=${variant#fake} default_kind=cuda:device ;;
+    *) echo "FAIL: $name is none of NAME.npN, NAME.gpuN and NAME.fakeN"; exit 1 ;;
 esac
 
 SYMM_TEST_KIND=${SYMM_TEST_KIND:-$default_kind}
 export SYMM_TEST_KIND
-if test "$SYMM_TEST_KIND" != "system" && ! test -e /dev/nvidia0 && ! nvidia-smi -L > /dev/null 2>&1; then
+builddir=${SYMM_TEST_BUILDDIR:-$(cd "$dir/../.." && pwd)}
+if test "$variant" != "${variant#fake}"; then
+    fake=$builddir/test/fake_cuda/.libs
+    if ! test -e "$fake/libcuda.so.1"; then
+        echo "SKIP: configure found no cuda.h for the fake driver"
+        exit 77
+    fi
+    LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export LD_LIBRARY_PATH
+elif test "$SYMM_TEST_KIND" != "system" && ! test -e /dev/nvidia0 && ! nvidia-smi -L > /dev/null 2>&1; then
     echo "SKIP: no GPU for kind $SYMM_TEST_KIND"
     exit 77
 fi
 
-builddir=${SYMM_TEST_BUILDDIR:-$(cd "$dir/../.." && pwd)}
 for component in osc coll; do
     # A folder that is missing would end Open MPI's search and hide its own plug-ins behind it.
     if ! test -e "$builddir/${component}_symm/.libs/mca_${component}_symm.so"; then

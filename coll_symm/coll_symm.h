@@ -45,6 +45,10 @@ typedef struct mca_coll_symm_module {
     mca_coll_base_module_allgather_fn_t next_allgather;
     mca_coll_base_module_t *next_allgather_module;
     coll_symm_policy_t policy;
+    /* The window that a buffer was found in last, as long as windows_gone says that none has gone.
+     */
+    const symm_window_t *recent;
+    uint64_t recent_gone;
     coll_symm_descriptor_t *all; /* [size] what the ranks showed in the latest call */
     const void **src;            /* [size] */
     void **dst;                  /* [size] */

@@ -9,7 +9,11 @@
 #include "symm_spin.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
+
+/* Bytes of payload that share the descriptor's cache line. */
+#define SHORT_PAYLOAD (SYMM_LINE_BYTES - offsetof(symm_slot_t, payload))
 
 static symm_comm_peer_t *peer_of(const coll_symm_call_t *call, int rank)
 {
@@ -21,21 +25,45 @@ static symm_slot_t *slot_of(const coll_symm_call_t *call, int rank)
     return &peer_of(call, rank)->slots[call->number % 2];
 }
 
-/* Where [ptr, ptr + len) lies. *serial_p and *offset_p are set when it is in a window that
- * collectives of this communicator may use; *window_p likewise, else NULL. */
-static coll_symm_place_t place_of(const symm_comm_t *comm, const void *ptr, size_t len,
+/* Whether window's memory, any rank's part of it, holds all of [ptr, ptr + len). */
+static bool holds(const symm_window_t *window, const void *ptr, size_t len)
+{
+    size_t offset = (size_t) ((const char *) ptr - window->mapping->range);
+    size_t range_len = window->mapping->layout.range_len;
+    return offset < range_len && len <= range_len - offset;
+}
+
+/* The window of this communicator that holds all of [ptr, ptr + len) and that collectives may use,
+ * NULL when there is none. Looks at the recent one before it asks the registry. */
+static const symm_window_t *find_window(mca_coll_symm_module_t *module, const void *ptr, size_t len)
+{
+    uint64_t gone = atomic_load_explicit(&module->comm->windows_gone, memory_order_relaxed);
+    if (NULL != module->recent && gone == module->recent_gone && holds(module->recent, ptr, len)) {
+        return module->recent;
+    }
+    const symm_window_t *window = symm_window_find(ptr, len);
+    if (NULL == window || window->comm != module->comm || !window->collectives) {
+        return NULL;
+    }
+    module->recent = window;
+    module->recent_gone = gone;
+    return window;
+}
+
+/* Where [ptr, ptr + len) lies. *window_p, *serial_p and *offset_p tell the window, NULL and 0 when
+ * it is in none. */
+static coll_symm_place_t place_of(mca_coll_symm_module_t *module, const void *ptr, size_t len,
                                   const symm_window_t **window_p, uint32_t *serial_p,
                                   uint64_t *offset_p)
 {
-    const symm_window_t *window = symm_window_find(ptr, len);
-    if (NULL != window && window->comm == comm && window->collectives) {
-        *window_p = window;
+    const symm_window_t *window = find_window(module, ptr, len);
+    *window_p = window;
+    if (NULL != window) {
         *serial_p = window->serial;
         *offset_p = (uint64_t) ((const char *) ptr - window->mapping->range);
         return SYMM_KIND_CUDA_DEVICE == window->mapping->ops->kind ? COLL_SYMM_WINDOW_CUDA
                                                                    : COLL_SYMM_WINDOW_SYSTEM;
     }
-    *window_p = NULL;
     *serial_p = 0;
     *offset_p = 0;
     return SYMM_POINTER_DEVICE == symm_pointer_kind(ptr) ? COLL_SYMM_DEVICE : COLL_SYMM_HOST;
@@ -62,10 +90,10 @@ void coll_symm_call_place(coll_symm_call_t *call, size_t send_len, size_t recv_l
 {
     const symm_window_t *send, *recv;
     coll_symm_descriptor_t *mine = &call->mine;
-    const symm_comm_t *comm = call->module->comm;
-    mine->send_place = (uint8_t) place_of(comm, call->send, send_len, &send, &mine->send_window,
+    mca_coll_symm_module_t *module = call->module;
+    mine->send_place = (uint8_t) place_of(module, call->send, send_len, &send, &mine->send_window,
                                           &mine->send_offset);
-    mine->recv_place = (uint8_t) place_of(comm, call->recv, recv_len, &recv, &mine->recv_window,
+    mine->recv_place = (uint8_t) place_of(module, call->recv, recv_len, &recv, &mine->recv_window,
                                           &mine->recv_offset);
     if (!within_reach(send, recv, call)) {
         mine->flags |= COLL_SYMM_APART;
@@ -86,6 +114,9 @@ static void read_slot(const coll_symm_call_t *call, int rank, symm_spin_t *spin)
      */
     while (call->number != atomic_load_explicit(&slot->call, memory_order_acquire)) {
         symm_spin_once(spin);
+    }
+    if (call->mine.bytes > SHORT_PAYLOAD) {
+        __builtin_prefetch(slot->payload + SHORT_PAYLOAD); /* on its way while we choose the plan */
     }
     memcpy(&call->module->all[rank], slot->descriptor, sizeof(call->mine));
 }
@@ -137,7 +168,8 @@ int coll_symm_call_end(const coll_symm_call_t *call, int rc)
     return agreed;
 }
 
-/* The window of that serial number. Most calls name one window again and again. */
+/* The window of that serial number. Most calls name one window again and again; a serial number is
+ * never used twice on a communicator, and a live window is named by its owner. */
 static const symm_window_t *window_of(coll_symm_call_t *call, uint32_t serial)
 {
     if (NULL == call->window || serial != call->window->serial) {

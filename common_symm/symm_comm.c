@@ -197,6 +197,7 @@ void symm_comm_remove_window(symm_comm_t *comm, const symm_window_t *window)
 {
     (void) pthread_mutex_lock(&comm->lock);
     int at = lower_bound(comm, window->serial);
+    atomic_fetch_add(&comm->windows_gone, 1);
     if (at < comm->window_count && comm->windows[at] == window) {
         int behind = comm->window_count - at - 1;
         memmove(&comm->windows[at], &comm->windows[at + 1],

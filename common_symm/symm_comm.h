@@ -30,9 +30,11 @@ typedef struct symm_comm {
      * on all ranks between the same two collective calls. */
     _Atomic int live_windows;
     symm_comm_control_t *control; /* NULL until the first window */
-    uint64_t call;                /* number of the latest agreed collective */
-    bool setting_up;              /* the collective under way is our own, for a window's creation */
-    uint32_t next_window;         /* serial numbers, alike on all ranks; 0 is no window */
+    /* How many windows have gone: what was found before may be gone where this has changed. */
+    _Atomic uint64_t windows_gone;
+    uint64_t call;        /* number of the latest agreed collective */
+    bool setting_up;      /* the collective under way is our own, for a window's creation */
+    uint32_t next_window; /* serial numbers, alike on all ranks; 0 is no window */
     uint32_t next_mapping;
     pthread_mutex_t lock;    /* of all below */
     symm_window_t **windows; /* [window_count], sorted by serial */

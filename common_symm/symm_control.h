@@ -43,11 +43,11 @@ SYMM_EXPORT void symm_window_control_barrier(symm_window_control_t *control, int
 
 /* ---- of a communicator: the agreement of collectives ---- */
 
-/* Bytes of the descriptor that ranks show each other, fixed so that it shares a line with its
- * number. */
-#define SYMM_SLOT_DESCRIPTOR_BYTES 56
+/* Bytes of the descriptor that ranks show each other. */
+#define SYMM_SLOT_DESCRIPTOR_BYTES 40
 
-/* Bytes that travel beside the descriptor: a small message needs no second look at its buffer. */
+/* Bytes that travel behind the descriptor: a small message needs no second look at its buffer, and
+ * the first 16 bytes of it come with the descriptor's own cache line. */
 #define SYMM_SLOT_PAYLOAD_BYTES 1024
 
 typedef struct symm_slot {

@@ -525,6 +525,7 @@ static bool cuda_reaches(symm_device_t *device, const void *ptr)
 static symm_pointer_kind_t cuda_pointer_kind(const void *ptr)
 {
     if (MPI_SUCCESS != symm_cuda_load(NULL)) {
+        atomic_store(&symm_gpu_memory_possible, false);
         return SYMM_POINTER_HOST;
     }
     pointer_facts_t facts = look_at(ptr);

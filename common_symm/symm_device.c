@@ -4,6 +4,8 @@
 
 #include "symm_device.h"
 
+_Atomic bool symm_gpu_memory_possible = true;
+
 const symm_device_ops_t *symm_device_ops(symm_kind_t kind)
 {
     switch (kind) {
@@ -18,8 +20,12 @@ const symm_device_ops_t *symm_device_ops(symm_kind_t kind)
     }
 }
 
-symm_pointer_kind_t symm_pointer_kind(const void *ptr)
+symm_pointer_kind_t symm_pointer_kind_ask(const void *ptr)
 {
     const symm_device_ops_t *cuda = symm_device_ops(SYMM_KIND_CUDA_DEVICE);
-    return NULL == cuda ? SYMM_POINTER_HOST : cuda->pointer_kind(ptr);
+    if (NULL == cuda) {
+        atomic_store(&symm_gpu_memory_possible, false);
+        return SYMM_POINTER_HOST;
+    }
+    return cuda->pointer_kind(ptr);
 }

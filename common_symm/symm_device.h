@@ -8,6 +8,7 @@
 #ifndef SYMM_DEVICE_H
 #define SYMM_DEVICE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -128,7 +129,18 @@ extern const symm_device_ops_t symm_cuda_ops; /* only in a library built with CU
 /* The backend of a kind; NULL when this library was built without it. */
 const symm_device_ops_t *symm_device_ops(symm_kind_t kind);
 
-/* Classifies ptr. Costs a few loads while the process has not used CUDA. */
-SYMM_EXPORT symm_pointer_kind_t symm_pointer_kind(const void *ptr);
+/* False once it is known that this process cannot have GPU memory: there is no driver. */
+SYMM_EXPORT extern _Atomic bool symm_gpu_memory_possible;
+
+/* The slow part of symm_pointer_kind(); call that instead. */
+SYMM_EXPORT symm_pointer_kind_t symm_pointer_kind_ask(const void *ptr);
+
+/* Classifies ptr. Costs one load where there is no driver. Any thread. */
+static inline symm_pointer_kind_t symm_pointer_kind(const void *ptr)
+{
+    return atomic_load_explicit(&symm_gpu_memory_possible, memory_order_relaxed)
+               ? symm_pointer_kind_ask(ptr)
+               : SYMM_POINTER_HOST;
+}
 
 #endif

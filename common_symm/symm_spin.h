@@ -32,6 +32,9 @@ SYMM_EXPORT void symm_spin_slow(symm_spin_t *spin);
 
 SYMM_EXPORT extern uint32_t symm_spin_limit;
 
+/* Looks at the condition before the first pause. */
+#define SYMM_SPIN_EAGER 16
+
 static inline void symm_spin_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -45,8 +48,10 @@ static inline void symm_spin_relax(void)
 static inline void symm_spin_once(symm_spin_t *spin)
 {
     if (spin->rounds < symm_spin_limit) {
-        ++spin->rounds;
-        symm_spin_relax();
+        /* A pause can take 50 ns: not while the answer may be a cache line's way off. */
+        if (++spin->rounds > SYMM_SPIN_EAGER) {
+            symm_spin_relax();
+        }
     } else {
         symm_spin_slow(spin);
     }

@@ -14,8 +14,10 @@ typedef struct symm_counters {
 #undef SYMM_COUNTER_FIELD
 
 /* The calling thread's counters, NULL before it has counted: a locked addition would cost as much
- * as a small put. Written by their thread alone, summed up by symm_stats_query(). */
-SYMM_EXPORT extern _Thread_local symm_counters_t *symm_counters_mine;
+ * as a small put. Written by their thread alone, summed up by symm_stats_query(). One pointer fits
+ * the room that the loader keeps for such variables of libraries that are opened late. */
+SYMM_EXPORT extern _Thread_local symm_counters_t *symm_counters_mine
+    __attribute__((tls_model("initial-exec")));
 
 /* Makes them. Never NULL. */
 SYMM_EXPORT symm_counters_t *symm_counters_make(void);

@@ -39,11 +39,21 @@ typedef enum osc_symm_held {
     OSC_SYMM_HELD_NOCHECK, /* taken with MPI_MODE_NOCHECK: nothing was locked */
 } osc_symm_held_t;
 
+/* Where a rank's memory lies and how it counts. */
+typedef struct osc_symm_target {
+    char *base;
+    size_t size; /* bytes */
+    ptrdiff_t disp_unit;
+} osc_symm_target_t;
+
 typedef struct ompi_osc_symm_module {
     ompi_osc_base_module_t super;
     ompi_win_t *win;
     symm_window_t *window;
-    bool noncontig; /* the info key alloc_shared_noncontig is honoured */
+    const symm_device_ops_t *ops; /* of the window's mapping */
+    symm_queue_t *queue;          /* likewise */
+    osc_symm_target_t *targets;   /* [size] */
+    bool noncontig;               /* the info key alloc_shared_noncontig is honoured */
     opal_mutex_t lock;
 
     /* The access epochs that are open. */
@@ -93,7 +103,10 @@ int ompi_osc_symm_get(void *origin_addr, int origin_count, ompi_datatype_t *orig
                       ptrdiff_t target_disp, int target_count, ompi_datatype_t *target_dt,
                       ompi_win_t *win);
 /* Completes all operations that this rank has started on the window. Returns an MPI error class. */
-int ompi_osc_symm_complete_operations(const ompi_osc_symm_module_t *module);
+static inline int ompi_osc_symm_complete_operations(const ompi_osc_symm_module_t *module)
+{
+    return module->ops->queue_wait(module->queue);
+}
 
 /* osc_symm_unsupported.c: fills the table's entries of operations that are not there yet; each
  * raises MPI_ERR_UNSUPPORTED_OPERATION. */

@@ -9,6 +9,10 @@
 #include "symm_device.h"
 #include "symm_stats.h"
 
+/* The small functions of the path of every put and get: calls between them would cost as much as an
+ * 8-byte copy. */
+#define FAST_PATH static inline __attribute__((always_inline))
+
 static bool in_started_group(const ompi_osc_symm_module_t *module, int target)
 {
     for (int i = 0; i < module->start_count; ++i) {
@@ -20,7 +24,7 @@ static bool in_started_group(const ompi_osc_symm_module_t *module, int target)
 }
 
 /* Whether an access epoch to target is open (MPI-4.0, 12.5). */
-static bool may_access(const ompi_osc_symm_module_t *module, int target)
+FAST_PATH bool may_access(const ompi_osc_symm_module_t *module, int target)
 {
     return module->lock_all || OSC_SYMM_HELD_NONE != module->held[target] || module->fence_open ||
            (module->started && in_started_group(module, target));
@@ -34,23 +38,23 @@ typedef struct transfer {
 } transfer_t;
 
 /* Finds where in the target's window the operation goes, and that it stays inside. */
-static int locate(const symm_window_t *window, int target, ptrdiff_t disp, ptrdiff_t offset,
-                  size_t len, char **remote_p)
+FAST_PATH int locate(const osc_symm_target_t *target, ptrdiff_t disp, ptrdiff_t offset, size_t len,
+                     char **remote_p)
 {
-    const symm_window_part_t *part = &window->parts[target];
     ptrdiff_t start;
-    if (__builtin_mul_overflow(disp, (ptrdiff_t) part->disp_unit, &start) ||
-        __builtin_add_overflow(start, offset, &start) || 0 > start || (size_t) start > part->size ||
-        len > part->size - (size_t) start) {
+    if (__builtin_mul_overflow(disp, target->disp_unit, &start) ||
+        __builtin_add_overflow(start, offset, &start) || 0 > start ||
+        (size_t) start > target->size || len > target->size - (size_t) start) {
         return MPI_ERR_RMA_RANGE;
     }
-    *remote_p = (char *) symm_window_base(window, target) + start;
+    *remote_p = target->base + start;
     return MPI_SUCCESS;
 }
 
-static int describe(const ompi_osc_symm_module_t *module, const void *origin_addr, int origin_count,
-                    const ompi_datatype_t *origin_dt, int target, ptrdiff_t disp, int target_count,
-                    const ompi_datatype_t *target_dt, transfer_t *transfer_p)
+FAST_PATH int describe(const ompi_osc_symm_module_t *module, const void *origin_addr,
+                       int origin_count, const ompi_datatype_t *origin_dt, int target,
+                       ptrdiff_t disp, int target_count, const ompi_datatype_t *target_dt,
+                       transfer_t *transfer_p)
 {
     ptrdiff_t origin_offset, target_offset;
     size_t origin_len, target_len;
@@ -66,19 +70,17 @@ static int describe(const ompi_osc_symm_module_t *module, const void *origin_add
     }
     transfer_p->origin = (char *) origin_addr + origin_offset;
     transfer_p->len = origin_len;
-    return locate(module->window, target, disp, target_offset, target_len, &transfer_p->remote);
+    return locate(&module->targets[target], disp, target_offset, target_len, &transfer_p->remote);
 }
 
 /* Starts a copy one end of which is the window; origin is the other end. */
-static int start_copy(const ompi_osc_symm_module_t *module, void *dst, const void *src, size_t len,
-                      const void *origin)
+FAST_PATH int start_copy(const ompi_osc_symm_module_t *module, void *dst, const void *src,
+                         size_t len, const void *origin)
 {
-    const symm_mapping_t *mapping = module->window->mapping;
-    if (SYMM_KIND_SYSTEM == mapping->ops->kind &&
-        SYMM_POINTER_DEVICE == symm_pointer_kind(origin)) {
+    if (SYMM_KIND_SYSTEM == module->ops->kind && SYMM_POINTER_DEVICE == symm_pointer_kind(origin)) {
         return symm_copy_blocking(dst, src, len);
     }
-    return mapping->ops->copy(mapping->queue, SYMM_LANE_MAIN, dst, src, len);
+    return module->ops->copy(module->queue, SYMM_LANE_MAIN, dst, src, len);
 }
 
 int ompi_osc_symm_put(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,
@@ -86,7 +88,7 @@ int ompi_osc_symm_put(const void *origin_addr, int origin_count, ompi_datatype_t
                       ompi_datatype_t *target_dt, ompi_win_t *win)
 {
     ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
-    transfer_t t;
+    transfer_t t = {0};
     if (MPI_PROC_NULL == target) {
         return OMPI_SUCCESS;
     }
@@ -106,7 +108,7 @@ int ompi_osc_symm_get(void *origin_addr, int origin_count, ompi_datatype_t *orig
                       ompi_win_t *win)
 {
     ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
-    transfer_t t;
+    transfer_t t = {0};
     if (MPI_PROC_NULL == target) {
         return OMPI_SUCCESS;
     }
@@ -119,10 +121,4 @@ int ompi_osc_symm_get(void *origin_addr, int origin_count, ompi_datatype_t *orig
     SYMM_COUNT_IN(counters, gets, 1);
     SYMM_COUNT_IN(counters, get_bytes, t.len);
     return start_copy(module, t.origin, t.remote, t.len, t.origin);
-}
-
-int ompi_osc_symm_complete_operations(const ompi_osc_symm_module_t *module)
-{
-    const symm_mapping_t *mapping = module->window->mapping;
-    return mapping->ops->queue_wait(mapping->queue);
 }

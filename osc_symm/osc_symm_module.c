@@ -31,6 +31,17 @@ static const ompi_osc_base_module_t module_table = {
     .osc_flush_local_all = ompi_osc_symm_flush_all,
 };
 
+/* Puts what put and get need of each rank into one place. NULL when memory is short. */
+static osc_symm_target_t *describe_targets(const symm_window_t *window)
+{
+    osc_symm_target_t *targets = calloc((size_t) window->size, sizeof(*targets));
+    for (int r = 0; NULL != targets && r < window->size; ++r) {
+        targets[r] = (osc_symm_target_t){symm_window_base(window, r), window->parts[r].size,
+                                         window->parts[r].disp_unit};
+    }
+    return targets;
+}
+
 int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window,
                                 const osc_symm_decision_t *decision)
 {
@@ -44,10 +55,13 @@ int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window,
     module->window = window;
     module->noncontig = decision->noncontig;
     OBJ_CONSTRUCT(&module->lock, opal_mutex_t);
+    module->ops = window->mapping->ops;
+    module->queue = window->mapping->queue;
+    module->targets = describe_targets(window);
     module->held = calloc((size_t) window->size, sizeof(*module->held));
     module->start_ranks = calloc((size_t) window->size, sizeof(*module->start_ranks));
     win->w_osc_module = &module->super;
-    if (NULL == module->held || NULL == module->start_ranks ||
+    if (NULL == module->targets || NULL == module->held || NULL == module->start_ranks ||
         OMPI_SUCCESS != ompi_osc_symm_info_publish(win, decision)) {
         ompi_osc_symm_module_destroy(win);
         return MPI_ERR_NO_MEM;
@@ -62,6 +76,7 @@ void ompi_osc_symm_module_destroy(ompi_win_t *win)
         return;
     }
     OBJ_DESTRUCT(&module->lock);
+    free(module->targets);
     free(module->held);
     free(module->start_ranks);
     free(module);

@@ -706,26 +706,32 @@ static void epochs_of_two_windows_are_apart(void)
     mt_win_free(&other);
 }
 
-/* Freeing a window waits for all: no rank's memory goes while a peer still reads it. */
+/* Freeing waits for all ranks: what a late one did before is there when the others come back. */
 static void free_waits_for_a_late_rank(void)
 {
     mt_win_t w;
+    int64_t value = 1357;
+    int late = mt_size - 1;
     if (!mt_allocate(100000, 1, MPI_COMM_WORLD, &w)) {
         return;
     }
+    clear_words();
+    CHECK_OK(MPI_Win_lock_all(0, window.win));
     mt_fill(w.base, w.size, mt_seed(mt_rank, 1));
     mt_barrier();
-    if (mt_rank == mt_size - 1) {
-        char *peer = mt_peer(&w, 0);
-        mt_sleep_ms(500);
-        CHECK_PATTERN(peer, w.size, mt_seed(0, 1));
+    if (mt_rank == late) {
+        mt_sleep_ms(300);
+        CHECK_PATTERN(mt_peer(&w, 0), w.size, mt_seed(0, 1)); /* it is whole still */
+        for (int r = 0; r < mt_size; ++r) {
+            put_word(r, 70, &value);
+        }
+        CHECK_OK(MPI_Win_flush_all(window.win));
     }
     mt_win_free(&w);
+    CHECK_OK(MPI_Win_sync(window.win));
+    CHECK_INT(1357, read_word(70));
+    CHECK_OK(MPI_Win_unlock_all(window.win));
     mt_barrier();
-    /* The others are free to make a window of the freed memory. */
-    if (mt_allocate(100000, 1, MPI_COMM_WORLD, &w)) {
-        mt_win_free(&w);
-    }
 }
 
 int main(int argc, char **argv)

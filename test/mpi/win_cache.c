@@ -198,6 +198,30 @@ static void use_every_epoch(const mt_win_t *w, MPI_Group world)
     CHECK_OK(MPI_Win_fence(0, w->win)); /* left open */
 }
 
+/* A window's signal pad lies right before its memory (symm_layout.h), and is clean whatever its
+ * former life left there. */
+static void window_from_the_cache_has_a_clean_pad(void)
+{
+    enum { PAD = 64 << 10 };
+    static unsigned char pad[PAD];
+    for (int i = 0; i < 3; ++i) {
+        mt_win_t w;
+        size_t dirty = 0;
+        if (!mt_allocate(888, 1, MPI_COMM_WORLD, &w)) {
+            return;
+        }
+        mt_read(pad, w.base - PAD, PAD);
+        for (size_t k = 0; k < PAD; ++k) {
+            dirty += 0 != pad[k] ? 1 : 0;
+        }
+        CHECK_INT(0, dirty);
+        mt_barrier();
+        mt_poison(mt_peer(&w, (mt_rank + 1) % mt_size) - PAD, PAD);
+        mt_barrier();
+        mt_win_free(&w);
+    }
+}
+
 /* What a window's former life left in its counters must not count in the next one. */
 static void window_from_the_cache_has_clean_epochs(void)
 {
@@ -227,6 +251,7 @@ int main(int argc, char **argv)
     MT_RUN(communicator_takes_its_cache_along);
     MT_RUN(window_that_outlives_its_communicator_is_not_kept);
     MT_RUN(window_from_the_cache_is_as_asked);
+    MT_RUN(window_from_the_cache_has_a_clean_pad);
     MT_RUN(window_from_the_cache_has_clean_epochs);
     return mt_finish();
 }

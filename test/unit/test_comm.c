@@ -143,7 +143,7 @@ static symm_mapping_t *new_mapping(uint32_t id, size_t size, size_t own_bytes)
     symm_error_t error = {0};
     ops = symm_host_ops;
     ops.close = count_close;
-    assert_int_equal(ops.open(0, &device, &error), MPI_SUCCESS);
+    assert_int_equal(ops.open(&device, &error), MPI_SUCCESS);
     assert_int_equal(symm_mapping_prepare(&ops, device, 1, 4, sizes, false, &mapping, &error),
                      MPI_SUCCESS);
     mapping->id = id;

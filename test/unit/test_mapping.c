@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "symm_log.h"
@@ -52,10 +53,25 @@ static void faulty_close(symm_device_t *device)
     symm_host_ops.close(device);
 }
 
+/* Memory of a GPU comes with what its last owner left in it. */
+static void make_dirty(const symm_memory_t *memory)
+{
+    void *at = mmap(NULL, memory->len, PROT_WRITE, MAP_SHARED, (int) memory->value, 0);
+    memset(at, 0xdb, memory->len);
+    (void) munmap(at, memory->len);
+}
+
 static int faulty_memory_create(symm_device_t *device, size_t len, symm_memory_t *memory_p,
                                 symm_error_t *error)
 {
-    return fails(error) ? error->code : symm_host_ops.memory_create(device, len, memory_p, error);
+    if (fails(error)) {
+        return error->code;
+    }
+    int rc = symm_host_ops.memory_create(device, len, memory_p, error);
+    if (MPI_SUCCESS == rc) {
+        make_dirty(memory_p);
+    }
+    return rc;
 }
 
 static int faulty_memory_export(symm_device_t *device, const symm_memory_t *memory, int *fd_p,
@@ -155,7 +171,7 @@ static int prepare(int rank, symm_mapping_t **mapping_p)
 {
     symm_device_t *device;
     symm_error_t error = {0};
-    int rc = symm_host_ops.open(rank, &device, &error);
+    int rc = symm_host_ops.open(&device, &error);
     atomic_fetch_add(&opened, 1);
     return MPI_SUCCESS == rc ? symm_mapping_prepare(&faulty_ops, device, rank, RANKS, sizes,
                                                     contiguous, mapping_p, &error)
@@ -351,6 +367,23 @@ static void mapping_outlives_the_peers(void **state)
     assert_holds(before);
 }
 
+static void pad_is_zeroed_for_the_next_user(void **state)
+{
+    symm_error_t error = {0};
+    (void) state;
+    sizes = shapes[0];
+    contiguous = true;
+    build_all();
+    for (int r = 0; r < RANKS; ++r) {
+        memset(symm_mapping_pad(ranks[0].mapping, r), 1, SYMM_PAD_BYTES);
+    }
+    for (int r = 0; r < RANKS; ++r) {
+        assert_int_equal(symm_mapping_zero_pad(ranks[r].mapping, &error), MPI_SUCCESS);
+    }
+    assert_pads_work();
+    destroy_all();
+}
+
 /* ---- failure ---- */
 
 /* Every call on every rank fails once, until there are no more calls. Returns how many failed. */
@@ -510,11 +543,17 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(everything_is_mapped_where_it_belongs), TEST(mapping_outlives_the_peers),
-        TEST(failure_of_any_call_undoes_all),        TEST(failures_of_several_ranks),
-        TEST(fabric_handles_are_used_where_all_can), TEST(one_rank_without_fabric_sends_all_back),
-        TEST(failure_among_fabric_handles),          TEST(preparing_the_impossible),
-        TEST(destroying_what_was_never_built),       TEST(what_a_mapping_serves),
+        TEST(everything_is_mapped_where_it_belongs),
+        TEST(mapping_outlives_the_peers),
+        TEST(pad_is_zeroed_for_the_next_user),
+        TEST(failure_of_any_call_undoes_all),
+        TEST(failures_of_several_ranks),
+        TEST(fabric_handles_are_used_where_all_can),
+        TEST(one_rank_without_fabric_sends_all_back),
+        TEST(failure_among_fabric_handles),
+        TEST(preparing_the_impossible),
+        TEST(destroying_what_was_never_built),
+        TEST(what_a_mapping_serves),
     };
     return cmocka_run_group_tests_name("mapping", tests, NULL, NULL);
 }

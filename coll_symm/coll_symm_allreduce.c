@@ -38,22 +38,28 @@ static int pass_on(coll_symm_call_t *call, const void *sbuf, void *rbuf, int cou
     return rc;
 }
 
+/* The reduction of count elements of all ranks' sources, module->src, into ndst of module->dst. */
+static symm_reduce_t make_reduce(const mca_coll_symm_module_t *module, uint64_t count, int ndst)
+{
+    symm_reduce_t reduce = {.op = module->op,
+                            .dtype = module->dtype,
+                            .count = count,
+                            .nsrc = (uint32_t) module->comm->exchange.size,
+                            .ndst = (uint32_t) ndst,
+                            .src = module->src,
+                            .dst = module->dst};
+    return reduce;
+}
+
 /* Low latency: the inputs are in the slots already. */
 static int reduce_slots(coll_symm_call_t *call, uint64_t count)
 {
     mca_coll_symm_module_t *module = call->module;
-    int size = module->comm->exchange.size;
-    for (int r = 0; r < size; ++r) {
+    for (int r = 0; r < module->comm->exchange.size; ++r) {
         module->src[r] = coll_symm_call_payload_of(call, r);
     }
     module->dst[0] = call->recv;
-    symm_reduce_t reduce = {.op = module->op,
-                            .dtype = module->dtype,
-                            .count = count,
-                            .nsrc = (uint32_t) size,
-                            .ndst = 1,
-                            .src = module->src,
-                            .dst = module->dst};
+    symm_reduce_t reduce = make_reduce(module, count, 1);
     return 0 == symm_reduce_host(&reduce) ? MPI_SUCCESS : MPI_ERR_OP;
 }
 
@@ -77,21 +83,14 @@ static int run(coll_symm_call_t *call, const symm_reduce_t *reduce)
 static int one_shot(coll_symm_call_t *call, uint64_t count)
 {
     mca_coll_symm_module_t *module = call->module;
-    int size = module->comm->exchange.size;
-    for (int r = 0; r < size; ++r) {
+    for (int r = 0; r < module->comm->exchange.size; ++r) {
         module->src[r] = coll_symm_call_send_of(call, r);
         if (NULL == module->src[r]) {
             return MPI_ERR_INTERN;
         }
     }
     module->dst[0] = call->recv;
-    symm_reduce_t reduce = {.op = module->op,
-                            .dtype = module->dtype,
-                            .count = count,
-                            .nsrc = (uint32_t) size,
-                            .ndst = 1,
-                            .src = module->src,
-                            .dst = module->dst};
+    symm_reduce_t reduce = make_reduce(module, count, 1);
     return run(call, &reduce);
 }
 
@@ -116,13 +115,7 @@ static int two_shot(coll_symm_call_t *call, uint64_t count)
         module->src[r] = src + first * element;
         module->dst[r] = dst + first * element;
     }
-    symm_reduce_t reduce = {.op = module->op,
-                            .dtype = module->dtype,
-                            .count = mine,
-                            .nsrc = (uint32_t) exchange->size,
-                            .ndst = (uint32_t) exchange->size,
-                            .src = module->src,
-                            .dst = module->dst};
+    symm_reduce_t reduce = make_reduce(module, mine, exchange->size);
     return run(call, &reduce);
 }
 

@@ -83,11 +83,12 @@ FAST_PATH int start_copy(const ompi_osc_symm_module_t *module, void *dst, const 
     return module->ops->copy(module->queue, SYMM_LANE_MAIN, dst, src, len);
 }
 
-int ompi_osc_symm_put(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,
-                      int target, ptrdiff_t target_disp, int target_count,
-                      ompi_datatype_t *target_dt, ompi_win_t *win)
+/* A put or a get; put is a constant wherever this is called. */
+FAST_PATH int transfer(bool put, const void *origin_addr, int origin_count,
+                       const ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                       int target_count, const ompi_datatype_t *target_dt, const ompi_win_t *win)
 {
-    ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
+    const ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
     transfer_t t = {0};
     if (MPI_PROC_NULL == target) {
         return OMPI_SUCCESS;
@@ -98,27 +99,28 @@ int ompi_osc_symm_put(const void *origin_addr, int origin_count, ompi_datatype_t
         return rc;
     }
     symm_counters_t *counters = symm_counters();
-    SYMM_COUNT_IN(counters, puts, 1);
-    SYMM_COUNT_IN(counters, put_bytes, t.len);
-    return start_copy(module, t.remote, t.origin, t.len, t.origin);
+    if (put) {
+        SYMM_COUNT_IN(counters, puts, 1);
+        SYMM_COUNT_IN(counters, put_bytes, t.len);
+        return start_copy(module, t.remote, t.origin, t.len, t.origin);
+    }
+    SYMM_COUNT_IN(counters, gets, 1);
+    SYMM_COUNT_IN(counters, get_bytes, t.len);
+    return start_copy(module, t.origin, t.remote, t.len, t.origin);
+}
+
+int ompi_osc_symm_put(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,
+                      int target, ptrdiff_t target_disp, int target_count,
+                      ompi_datatype_t *target_dt, ompi_win_t *win)
+{
+    return transfer(true, origin_addr, origin_count, origin_dt, target, target_disp, target_count,
+                    target_dt, win);
 }
 
 int ompi_osc_symm_get(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt, int target,
                       ptrdiff_t target_disp, int target_count, ompi_datatype_t *target_dt,
                       ompi_win_t *win)
 {
-    ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
-    transfer_t t = {0};
-    if (MPI_PROC_NULL == target) {
-        return OMPI_SUCCESS;
-    }
-    int rc = describe(module, origin_addr, origin_count, origin_dt, target, target_disp,
-                      target_count, target_dt, &t);
-    if (MPI_SUCCESS != rc || 0 == t.len) {
-        return rc;
-    }
-    symm_counters_t *counters = symm_counters();
-    SYMM_COUNT_IN(counters, gets, 1);
-    SYMM_COUNT_IN(counters, get_bytes, t.len);
-    return start_copy(module, t.origin, t.remote, t.len, t.origin);
+    return transfer(false, origin_addr, origin_count, origin_dt, target, target_disp, target_count,
+                    target_dt, win);
 }

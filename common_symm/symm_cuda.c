@@ -250,6 +250,8 @@ static int add_device(const symm_device_t *found, symm_device_t **device_p, symm
         return symm_error_set(error, MPI_ERR_NO_MEM, "no memory for a device");
     }
     *device = *found;
+    (void) pthread_mutex_init(&device->kernels_lock,
+                              NULL); /* cannot fail with default attributes */
     int rc = set_up_device(device, error);
     if (MPI_SUCCESS != rc) {
         close_context(device);

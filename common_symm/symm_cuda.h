@@ -3,6 +3,8 @@
 #ifndef SYMM_CUDA_H
 #define SYMM_CUDA_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "symm_cuda_driver.h"
@@ -21,7 +23,8 @@ struct symm_device {
     size_t granularity;
     uint32_t multiprocessors;
     CUmodule module;
-    CUfunction kernels[SYMM_OP_COUNT][SYMM_DTYPE_COUNT];
+    pthread_mutex_t kernels_lock; /* held while a kernel is looked up for the first time */
+    _Atomic CUfunction kernels[SYMM_OP_COUNT][SYMM_DTYPE_COUNT];
     char text[128];
 };
 

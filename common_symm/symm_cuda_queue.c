@@ -54,22 +54,36 @@ int symm_cuda_load_kernels(symm_device_t *device, symm_error_t *error)
                            len);
 }
 
+/* Looks a kernel up by its name, which may load its code. The caller holds the device's lock. */
+static int find_kernel(symm_device_t *device, symm_op_t op, symm_dtype_t dtype)
+{
+    char name[SYMM_REDUCE_KERNEL_NAME_MAX];
+    CUfunction kernel = NULL;
+    if (NULL != atomic_load(&device->kernels[op][dtype])) {
+        return MPI_SUCCESS; /* another thread was faster */
+    }
+    if (0 != symm_reduce_kernel_name(op, dtype, name, sizeof(name))) {
+        return MPI_ERR_OP;
+    }
+    int rc = symm_cuda_check_log(
+        SYMM_LOG_ERROR, symm_cuda.cuModuleGetFunction(&kernel, device->module, name), name);
+    if (MPI_SUCCESS == rc) {
+        atomic_store(&device->kernels[op][dtype], kernel);
+    }
+    return rc;
+}
+
+/* The kernel for op on dtype. Queues of several threads share a device. */
 static int get_kernel(symm_device_t *device, symm_op_t op, symm_dtype_t dtype, CUfunction *kernel_p)
 {
-    CUfunction *slot = &device->kernels[op][dtype];
-    if (NULL == *slot) {
-        char name[SYMM_REDUCE_KERNEL_NAME_MAX];
-        if (0 != symm_reduce_kernel_name(op, dtype, name, sizeof(name))) {
-            return MPI_ERR_OP;
-        }
-        int rc = symm_cuda_check_log(
-            SYMM_LOG_ERROR, symm_cuda.cuModuleGetFunction(slot, device->module, name), name);
-        if (MPI_SUCCESS != rc) {
-            return rc;
-        }
+    int rc = MPI_SUCCESS;
+    if (NULL == atomic_load(&device->kernels[op][dtype])) {
+        (void) pthread_mutex_lock(&device->kernels_lock); /* fails only on misuse */
+        rc = find_kernel(device, op, dtype);
+        (void) pthread_mutex_unlock(&device->kernels_lock);
     }
-    *kernel_p = *slot;
-    return MPI_SUCCESS;
+    *kernel_p = atomic_load(&device->kernels[op][dtype]);
+    return rc;
 }
 
 static int create_flag(symm_queue_t *queue, symm_error_t *error)

@@ -188,6 +188,36 @@ static void one_epoch_of_many_threads(void)
     mt_win_free(&w);
 }
 
+/* The first thread reduces in one part of the window while the others put and get in another. */
+static void reduce_or_put(job_t *job)
+{
+    if (0 != job->thread) {
+        put_and_get(job);
+        return;
+    }
+    job_t mine = *job;
+    mine.comm = MPI_COMM_WORLD;
+    mine.window = *job->shared;
+    mine.window.base += slot_of(mt_size, 0);
+    for (int i = 0; i < rounds(100); ++i) {
+        mt_context("collectives, round %d", i);
+        reduce_and_gather(&mine, i);
+    }
+}
+
+static void operations_beside_collectives(void)
+{
+    mt_win_t w;
+    size_t size = (size_t) slot_of(mt_size, 0) + 24000 + 2000 * (size_t) mt_size;
+    if (!mt_allocate(size, 1, MPI_COMM_WORLD, &w)) {
+        return;
+    }
+    CHECK_OK(MPI_Win_lock_all(0, w.win));
+    in_threads(reduce_or_put, &w);
+    CHECK_OK(MPI_Win_unlock_all(w.win));
+    mt_win_free(&w);
+}
+
 /* Each thread locks targets that no other thread of its rank locks at the time. */
 static void lock_its_targets(job_t *job)
 {
@@ -285,6 +315,7 @@ int main(int argc, char **argv)
     MT_RUN(windows_made_and_freed_at_once);
     MT_RUN(collectives_on_communicators_of_their_own);
     MT_RUN(one_epoch_of_many_threads);
+    MT_RUN(operations_beside_collectives);
     MT_RUN(locks_of_different_targets);
     MT_RUN(windows_are_found_while_others_come_and_go);
     MT_RUN(each_thread_sees_its_own_plan);

@@ -12,8 +12,13 @@
 #endif
 
 /* Growth of the resident set that the rounds may show: Open MPI's own free lists and attributes.
- * One leaked page a round would be four times as much in a thousand rounds. */
-#define RESIDENT_SLACK_KIB 1000
+ * One leaked page a round would be four times as much in a thousand rounds. A sanitizer keeps what
+ * was freed for a while, to see whether it is used again. */
+#ifdef __SANITIZE_ADDRESS__
+#    define RESIDENT_SLACK_KIB (64 << 10)
+#else
+#    define RESIDENT_SLACK_KIB 1000
+#endif
 
 /* A window that comes from the cache is made in microseconds, another one in milliseconds, and in
  * tens of them where ranks share cores. */

@@ -106,17 +106,28 @@ void coll_symm_call_place(coll_symm_call_t *call, size_t send_len, size_t recv_l
     }
 }
 
+/* Asks for the payload's further lines of a slot. Where they are unchanged this costs nothing; where
+ * their owner has just written them they come along with the line that we wait for, not after it. */
+static void prefetch_payload(const symm_slot_t *slot, uint64_t bytes)
+{
+    uint64_t end = bytes < SYMM_SLOT_PAYLOAD_BYTES ? bytes : SYMM_SLOT_PAYLOAD_BYTES;
+    for (uint64_t at = SHORT_PAYLOAD; at < end; at += SYMM_LINE_BYTES) {
+        __builtin_prefetch(slot->payload + at);
+    }
+}
+
 /* Waits until rank shows its call of this number, and copies the description. */
 static void read_slot(const coll_symm_call_t *call, int rank, symm_spin_t *spin)
 {
     symm_slot_t *slot = slot_of(call, rank);
+    bool payload = 0 != (call->mine.flags & COLL_SYMM_PAYLOAD);
     /* Acquire pairs with the release in show(): description, payload and the user's data behind it.
      */
     while (call->number != atomic_load_explicit(&slot->call, memory_order_acquire)) {
+        if (payload) {
+            prefetch_payload(slot, call->mine.bytes);
+        }
         symm_spin_once(spin);
-    }
-    if (call->mine.bytes > SHORT_PAYLOAD) {
-        __builtin_prefetch(slot->payload + SHORT_PAYLOAD); /* on its way while we choose the plan */
     }
     memcpy(&call->module->all[rank], slot->descriptor, sizeof(call->mine));
 }

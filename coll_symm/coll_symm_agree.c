@@ -106,8 +106,9 @@ void coll_symm_call_place(coll_symm_call_t *call, size_t send_len, size_t recv_l
     }
 }
 
-/* Asks for the payload's further lines of a slot. Where they are unchanged this costs nothing; where
- * their owner has just written them they come along with the line that we wait for, not after it. */
+/* Asks for the payload's further lines of a slot. Where they are unchanged this costs nothing;
+ * where their owner has just written them they come along with the line that we wait for, not after
+ * it. */
 static void prefetch_payload(const symm_slot_t *slot, uint64_t bytes)
 {
     uint64_t end = bytes < SYMM_SLOT_PAYLOAD_BYTES ? bytes : SYMM_SLOT_PAYLOAD_BYTES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
  * The cuda backend: choosing the GPU, and memory through CUDA virtual memory management (Driver API
  * manual, "Virtual Memory Management"), whose calls need no context and are allowed during capture.
- * Copies and kernels are symm_cuda_queue.c's work. */
+ * Copies and kernels are the work of symm_cuda_queue.c and symm_cuda_kernel.c. */
 #include "symm_config.h"
 
 #include "symm_cuda.h"
@@ -211,11 +211,10 @@ static void close_context(symm_device_t *device)
 {
     symm_cuda_scope_t scope;
     if (!device->retained) {
-        return; /* the program's own context: it may be gone, and its module with it */
+        return; /* the program's own context: it may be gone, and its modules with it */
     }
-    if (NULL != device->module && MPI_SUCCESS == symm_cuda_enter(device, &scope)) {
-        (void) symm_cuda_check_log(SYMM_LOG_DEBUG, symm_cuda.cuModuleUnload(device->module),
-                                   "cuModuleUnload");
+    if (MPI_SUCCESS == symm_cuda_enter(device, &scope)) {
+        symm_cuda_unload_kernels(device);
         symm_cuda_leave(&scope);
     }
     (void) symm_cuda_check_log(SYMM_LOG_DEBUG, symm_cuda.cuDevicePrimaryCtxRelease(device->gpu),

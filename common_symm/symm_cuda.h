@@ -9,6 +9,7 @@
 
 #include "symm_cuda_driver.h"
 #include "symm_device.h"
+#include "symm_fatbin.h"
 
 /* A CUDA context in use, and the GPU under it. Kept until the library's end once opened, so that
  * later windows find the kernels loaded. */
@@ -22,9 +23,10 @@ struct symm_device {
     int ordinal;
     size_t granularity;
     uint32_t multiprocessors;
-    CUmodule module;
+    CUmodule modules[SYMM_FATBIN_COUNT];
     pthread_mutex_t kernels_lock; /* held while a kernel is looked up for the first time */
-    _Atomic CUfunction kernels[SYMM_OP_COUNT][SYMM_DTYPE_COUNT];
+    /* The kernels found so far, NULL at first. */
+    _Atomic CUfunction reduce_kernels[SYMM_OP_COUNT][SYMM_DTYPE_COUNT];
     char text[128];
 };
 
@@ -40,7 +42,7 @@ typedef struct symm_cuda_scope {
 int symm_cuda_enter(const symm_device_t *device, symm_cuda_scope_t *scope_p);
 void symm_cuda_leave(const symm_cuda_scope_t *scope);
 
-/* symm_cuda_queue.c's entries of the backend's table. */
+/* symm_cuda_queue.c's and symm_cuda_kernel.c's entries of the backend's table. */
 int symm_cuda_queue_create(symm_device_t *device, symm_queue_t **queue_p, symm_error_t *error);
 void symm_cuda_queue_destroy(symm_queue_t *queue);
 int symm_cuda_copy(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src, size_t len);
@@ -51,5 +53,8 @@ int symm_cuda_queue_wait(symm_queue_t *queue);
 /* Loads the kernels into device's context, entered by the caller. Returns MPI_SUCCESS, or
  * MPI_ERR_UNSUPPORTED_OPERATION when there are none for this GPU, with error recorded. */
 int symm_cuda_load_kernels(symm_device_t *device, symm_error_t *error);
+
+/* Unloads what of them was loaded, in device's context, entered by the caller. Teardown. */
+void symm_cuda_unload_kernels(symm_device_t *device);
 
 #endif

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * The bytes of symm_reduce.fatbin, found on the assembler's include path. The compiler's dependency
- * files do not see .incbin: the makefile must name the fatbin as a prerequisite of this object. */
+ * The bytes of the .fatbin files, found on the assembler's include path. The compiler's dependency
+ * files do not see .incbin: the makefile must name the fatbins as prerequisites of this object. */
 #include "symm_config.h"
 
 #if SYMM_HAVE_KERNELS
-    .section .rodata.symm_fatbin, "a", %progbits
+    .macro fatbin name
+    .section .rodata.symm_fatbin_\name, "a", %progbits
     .balign 64
-    .globl symm_fatbin_begin
-    .hidden symm_fatbin_begin
-    .type symm_fatbin_begin, %object
-symm_fatbin_begin:
-    .incbin "symm_reduce.fatbin"
-    .size symm_fatbin_begin, . - symm_fatbin_begin
-    .globl symm_fatbin_end
-    .hidden symm_fatbin_end
-    .type symm_fatbin_end, %object
-symm_fatbin_end:
+    .globl symm_fatbin_\name\()_begin
+    .hidden symm_fatbin_\name\()_begin
+    .type symm_fatbin_\name\()_begin, %object
+symm_fatbin_\name\()_begin:
+    .incbin "symm_\name\().fatbin"
+    .size symm_fatbin_\name\()_begin, . - symm_fatbin_\name\()_begin
+    .globl symm_fatbin_\name\()_end
+    .hidden symm_fatbin_\name\()_end
+    .type symm_fatbin_\name\()_end, %object
+symm_fatbin_\name\()_end:
     .byte 0
-    .size symm_fatbin_end, 1
+    .size symm_fatbin_\name\()_end, 1
+    .endm
+
+    fatbin reduce
 #endif
 
 /* Without this note the linker would make the stack of the whole process executable. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * The device side of a reduction: how a thread loads, combines and stores, how a grid shares the
- * elements out, and how the host learns that all is written. The kernels are in symm_reduce.cu.
+ * The device side of a reduction: how a thread loads, combines and stores, and how a grid shares
+ * the elements out. The kernels are in symm_reduce.cu.
  *
  * No thread waits for another rank: the launcher has agreed with the peers that every source is
  * complete and every destination free before the launch (design.md, part 6). */
@@ -11,8 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include <cuda/atomic>
-
+#include "symm_done.cuh"
 #include "symm_reduce_ops.h"
 #include "symm_reduce_params.h"
 
@@ -306,36 +305,6 @@ __device__ __forceinline__ void symm_reduce_alignment(const symm_reduce_params_t
     *any_p = spread | first;
 }
 
-/* NOTE: completion. Tells the host, by done_value in *done_flag, that every thread of the grid has
- * written. Called by all threads of all blocks, once, after their last store; no __syncthreads() is
- * owed by the caller. What is ordered with what:
- *  1. the stores of a block's threads before its thread 0, by __syncthreads();
- *  2. those before the block's count, by thread 0's release fence, which is cumulative: it covers
- *     what 1 ordered before it. At system scope, as the stores may be to other devices;
- *  3. the counts of all blocks before the last block's flag: the last one's fetch_add acquires what
- *     the others released, and its store of the flag releases that again, to the host;
- *  4. the counter's reset before the flag, as the host may launch again once it sees the flag.
- * With a single block, 1 and the flag's release are enough. Whoever reads the flag must acquire. */
-__device__ __forceinline__ void symm_reduce_complete(const symm_reduce_params_t &p)
-{
-    cuda::atomic_ref<uint32_t, cuda::thread_scope_system> flag(*p.done_flag);
-
-    __syncthreads();
-    if (0 != threadIdx.x) {
-        return;
-    }
-    if (gridDim.x > 1) {
-        cuda::atomic_ref<uint32_t, cuda::thread_scope_device> counter(*p.block_counter_dev);
-
-        cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
-        if (gridDim.x - 1 != counter.fetch_add(1, cuda::memory_order_acquire)) {
-            return;
-        }
-        counter.store(0, cuda::memory_order_relaxed);
-    }
-    flag.store(p.done_value, cuda::memory_order_release);
-}
-
 /* The whole of a kernel. Buffers aligned alike are taken in packs, with the elements around them
  * one by one; buffers aligned for their elements in elements; others in bytes. */
 template <typename Op, typename T, typename A>
@@ -359,7 +328,7 @@ __device__ __forceinline__ void symm_reduce_run(const symm_reduce_params_t &p)
         symm_reduce_edges<element>(p, head, head + packs * per_pack);
         symm_reduce_grid<symm_unit_pack<Op, T, A>, SYMM_PACKS>(p, head * sizeof(T), packs, thread);
     }
-    symm_reduce_complete(p);
+    symm_done_tell(p.done);
 }
 
 #endif

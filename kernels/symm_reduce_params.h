@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "symm_done.h"
+
 /* Ranks that fit the kernel's parameter block: 2 x 32 pointers are 512 bytes of its 4 KiB. */
 #define SYMM_REDUCE_MAX_RANKS 32
 
@@ -22,13 +24,10 @@
 #define SYMM_REDUCE_KERNEL_PREFIX "symm_reduce_"
 
 typedef struct symm_reduce_params {
+    symm_done_t done;
     uint64_t count; /* elements */
     uint32_t nsrc;
     uint32_t ndst;
-    uint32_t *block_counter_dev; /* zero before and after each launch; device memory */
-    uint32_t *done_flag;         /* mapped host memory; gets done_value when all is written */
-    uint32_t done_value;
-    uint32_t reserved; /* keeps the pointers below 8-byte aligned; 0 */
     const void *src[SYMM_REDUCE_MAX_RANKS];
     void *dst[SYMM_REDUCE_MAX_RANKS];
 } symm_reduce_params_t;

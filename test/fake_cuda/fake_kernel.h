@@ -4,18 +4,57 @@
 #define FAKE_KERNEL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "fake_cuda.h"
-#include "symm_reduce_params.h"
+#include "symm_done.h"
+
+typedef struct fake_family fake_family_t;
+
+/* A kernel by its name in the fatbin. */
+typedef struct fake_kernel {
+    const char *name;
+    const fake_family_t *family;
+    unsigned op; /* what these mean, the family knows */
+    unsigned dtype;
+} fake_kernel_t;
 
 /* A kernel launch with its parameters, copied. */
 typedef struct fake_launch {
     CUfunction function;
+    const fake_kernel_t *kernel;
     unsigned grid[3];
     unsigned block[3];
     unsigned shared_bytes;
-    symm_reduce_params_t params;
+    union {
+        symm_done_t done; /* all begin with it */
+        unsigned char bytes[SYMM_KERNEL_PARAMS_MAX];
+    } params;
 } fake_launch_t;
+
+/* A kernel that is being run. */
+typedef struct fake_run {
+    CUcontext context;
+    const fake_launch_t *launch;
+} fake_run_t;
+
+/* Kernels that take the same parameters. */
+struct fake_family {
+    const fake_kernel_t *kernels;
+    size_t count;
+    size_t params_len;
+    unsigned threads; /* of a block */
+    /* Refuses parameters that make no sense. */
+    CUresult (*check)(const void *params);
+    /* Does the kernel's work. Returns false when it touched what it may not. */
+    bool (*run)(const fake_run_t *run);
+};
+
+extern const fake_family_t fake_family_reduce; /* fake_reduce.c */
+
+/* The bytes of what a kernel touches, NULL when it may not, which breaks the context. */
+void *fake_kernel_touch(const fake_run_t *run, const char *what, uint32_t index,
+                        const void *address, size_t len, bool write);
 
 /* Takes a node's parameters over, checking what the driver checks. */
 CUresult fake_launch_read(const CUDA_KERNEL_NODE_PARAMS *node, fake_launch_t *launch_p);

@@ -283,9 +283,9 @@ static CUresult sum(CUdeviceptr src, CUdeviceptr dst, CUdeviceptr counter)
     void *flag;
     CUstream stream = new_stream();
     OK(CU(cuMemHostAlloc)(&flag, 4, 0));
-    symm_reduce_params_t params = {.count = 1, .nsrc = 2, .ndst = 1, .done_value = 1};
-    params.block_counter_dev = (uint32_t *) (uintptr_t) counter;
-    params.done_flag = flag;
+    symm_reduce_params_t params = {.done = {.value = 1}, .count = 1, .nsrc = 2, .ndst = 1};
+    params.done.block_counter_dev = (uint32_t *) (uintptr_t) counter;
+    params.done.flag = flag;
     params.src[0] = (const void *) (uintptr_t) src;
     params.src[1] = (const void *) (uintptr_t) (src + 4);
     params.dst[0] = (void *) (uintptr_t) dst;

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * The inside of a queue of the cuda backend, for the files that put work on it: copies
+ * (symm_cuda_queue.c), launches (symm_cuda_kernel.c) and one file per family of kernels. */
+#ifndef SYMM_CUDA_QUEUE_H
+#define SYMM_CUDA_QUEUE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symm_cuda.h"
+#include "symm_done.h"
+#include "symm_fatbin.h"
+
+struct symm_queue {
+    pthread_mutex_t lock; /* of all below; held for a whole call, waiting for the GPU included */
+    symm_device_t *device;
+    CUstream streams[SYMM_LANE_COUNT];
+    bool busy[SYMM_LANE_COUNT]; /* the stream must be asked */
+    bool flag_pending;          /* the main lane ends with a kernel: look at the word */
+    uint32_t flag_value;        /* of the latest launch */
+    _Atomic uint32_t *flag;     /* host address of the word */
+    CUdeviceptr flag_dev;
+    CUdeviceptr block_counter_dev;
+    CUgraph graph; /* NULL until the first launch */
+    CUgraphNode node;
+    CUgraphExec exec;
+};
+
+/* Begins and ends a call on queue: its lock and its device's context. Returns MPI_SUCCESS or
+ * MPI_ERR_OTHER (then do not end). */
+int symm_cuda_queue_begin(symm_queue_t *queue, symm_cuda_scope_t *scope_p);
+void symm_cuda_queue_end(symm_queue_t *queue, const symm_cuda_scope_t *scope);
+
+/* The following are for callers within begin and end. */
+
+/* Marks that lane holds work that only its stream can tell the end of. */
+void symm_cuda_queue_note_copy(symm_queue_t *queue, symm_lane_t lane);
+
+/* A kernel as the family's file keeps it: where its name is found, and room to remember it. */
+typedef struct symm_cuda_kernel {
+    symm_fatbin_t fatbin;
+    const char *name;
+    _Atomic CUfunction *known; /* NULL at first; in the device */
+} symm_cuda_kernel_t;
+
+/* Launches a kernel on the main lane, blocks times threads, one dimension each. params begins with
+ * a symm_done_t, which is filled in here, and is copied. Returns MPI_SUCCESS, or an MPI error class
+ * with the cause logged. */
+int symm_cuda_launch(symm_queue_t *queue, const symm_cuda_kernel_t *kernel, void *params,
+                     uint32_t blocks, uint32_t threads);
+
+/* Frees what launches made. Teardown. */
+void symm_cuda_launch_cleanup(symm_queue_t *queue);
+
+#endif

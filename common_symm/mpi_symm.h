@@ -39,7 +39,8 @@ typedef struct symm_window_info {
     void *base;        /* the caller's own memory: the base that MPI_Win_allocate returned */
     size_t size_bytes; /* the caller's own size, as asked for */
     size_t stride;     /* peer address = base + (peer - rank) * stride; 0 when memory is contiguous
-                        * over the ranks (MPI_Win_allocate_shared): use MPI_Win_shared_query there */
+                        * over the ranks (MPI_Win_allocate_shared): use MPI_Win_shared_query there;
+                        * 0, too, for memory of the program's own (MPI_Win_create) */
 } symm_window_info_t;
 
 /* Describes win, a window created with symmetric memory.

@@ -21,6 +21,8 @@
 typedef struct symm_window_peer {
     _Alignas(SYMM_LINE_BYTES) _Atomic uint32_t arrivals; /* barriers this rank has come to */
     _Alignas(SYMM_LINE_BYTES) symm_rwlock_t lock;        /* MPI_Win_lock of this rank; all write */
+    _Alignas(SYMM_LINE_BYTES) symm_rwlock_t update;      /* one update of its memory at a time,
+                                                          * where atomics cannot do it; all write */
     _Alignas(SYMM_LINE_BYTES) _Atomic uint32_t
         completions; /* of origins, since creation; all write */
 } symm_window_peer_t;

@@ -39,7 +39,7 @@ typedef struct window_decision {
     bool any_cached; /* some rank has cached segments, of whatever shape */
 } window_decision_t;
 
-static symm_window_t *allocate_window(symm_comm_t *comm, const symm_window_part_t *parts)
+static symm_window_t *allocate_window(symm_comm_t *comm, const symm_window_request_t *request)
 {
     symm_window_t *window = calloc(1, sizeof(*window));
     if (NULL == window) {
@@ -51,17 +51,22 @@ static symm_window_t *allocate_window(symm_comm_t *comm, const symm_window_part_
         free(window);
         return NULL;
     }
-    memcpy(window->parts, parts, (size_t) size * sizeof(*window->parts));
+    memcpy(window->parts, request->parts, (size_t) size * sizeof(*window->parts));
+    window->handle = request->handle;
+    window->kind = request->kind;
+    window->own_memory = 0 < request->service_bytes;
     window->rank = comm->exchange.rank;
     window->size = size;
     return window;
 }
 
 /* Opens the device and makes an empty mapping of the right layout. Local. */
-static int prepare(symm_comm_t *comm, symm_kind_t kind, bool contiguous,
-                   const symm_window_part_t *parts, symm_mapping_t **mapping_p, symm_error_t *error)
+static int prepare(symm_comm_t *comm, const symm_window_request_t *request,
+                   symm_mapping_t **mapping_p, symm_error_t *error)
 {
     const symm_exchange_t *exchange = &comm->exchange;
+    bool own_memory = 0 < request->service_bytes;
+    symm_kind_t kind = own_memory ? SYMM_KIND_SYSTEM : request->kind;
     const symm_device_ops_t *ops = symm_device_ops(kind);
     if (NULL == ops) {
         return symm_error_set(error, MPI_ERR_UNSUPPORTED_OPERATION,
@@ -73,12 +78,12 @@ static int prepare(symm_comm_t *comm, symm_kind_t kind, bool contiguous,
         return symm_error_set(error, MPI_ERR_NO_MEM, "no memory for %d sizes", exchange->size);
     }
     for (int r = 0; r < exchange->size; ++r) {
-        sizes[r] = parts[r].size;
+        sizes[r] = own_memory ? request->service_bytes : request->parts[r].size;
     }
     int rc = ops->open(&device, error);
     if (MPI_SUCCESS == rc) {
-        rc = symm_mapping_prepare(ops, device, exchange->rank, exchange->size, sizes, contiguous,
-                                  mapping_p, error);
+        rc = symm_mapping_prepare(ops, device, exchange->rank, exchange->size, sizes,
+                                  request->contiguous, mapping_p, error);
     }
     free(sizes);
     return rc;
@@ -102,18 +107,19 @@ static bool combine(const window_record_t *records, int size, window_decision_t 
 }
 
 /* Learns how all ranks prepared and what they have. Collective. */
-static int decide(symm_comm_t *comm, const symm_mapping_t *mapping, window_decision_t *decision_p,
-                  symm_error_t *error, const char *what)
+static int decide(symm_comm_t *comm, const symm_window_request_t *request,
+                  const symm_mapping_t *mapping, window_decision_t *decision_p, symm_error_t *error)
 {
     const symm_exchange_t *exchange = &comm->exchange;
     window_record_t *records = exchange->scratch;
-    window_record_t mine = {
-        .code = error->code, .collectives = comm->shared, .any_cached = symm_comm_any_cached()};
+    window_record_t mine = {.code = error->code,
+                            .collectives = comm->shared && 0 == request->service_bytes,
+                            .any_cached = symm_comm_any_cached()};
     if (NULL != mapping) {
         mine.cached = symm_comm_cached_match(comm, mapping);
         mine.granularity = mapping->layout.granularity;
     }
-    int rc = symm_gather(exchange, &mine, records, sizeof(mine), what);
+    int rc = symm_gather(exchange, &mine, records, sizeof(mine), request->what);
     if (MPI_SUCCESS != rc) {
         return rc;
     }
@@ -127,7 +133,7 @@ static int decide(symm_comm_t *comm, const symm_mapping_t *mapping, window_decis
                                                 "use GPUs of one model");
         }
     }
-    return symm_agree_gathered(exchange, error, what);
+    return symm_agree_gathered(exchange, error, request->what);
 }
 
 /* Makes the mapping ready for use: the cached one, or the prepared one by building it. Collective.
@@ -195,56 +201,56 @@ static int publish(symm_window_t *window, symm_error_t *error, const char *what)
 }
 
 /* The collective part of a creation, from the local preparation on. */
-static int create_agreed(symm_window_t *window, MPI_Win handle, symm_comm_t *comm,
-                         symm_mapping_t **mapping_p, window_decision_t *decision_p,
-                         symm_error_t *error, const char *what)
+static int create_agreed(symm_window_t *window, const symm_window_request_t *request,
+                         symm_comm_t *comm, symm_mapping_t **mapping_p,
+                         window_decision_t *decision_p, symm_error_t *error)
 {
-    int rc = decide(comm, *mapping_p, decision_p, error, what);
+    int rc = decide(comm, request, *mapping_p, decision_p, error);
     if (MPI_SUCCESS == rc && decision_p->collectives && NULL == comm->control) {
-        rc = symm_comm_make_control(comm, what);
+        rc = symm_comm_make_control(comm, request->what);
     }
     if (MPI_SUCCESS == rc) {
-        rc = obtain_mapping(comm, decision_p, mapping_p, error, what);
+        rc = obtain_mapping(comm, decision_p, mapping_p, error, request->what);
     }
     if (MPI_SUCCESS == rc) {
         window->comm = comm;
-        window->handle = handle;
         window->mapping = *mapping_p;
+        window->base =
+            0 < request->service_bytes ? request->base : symm_window_base(window, window->rank);
         window->serial = comm->next_window;
         window->collectives = decision_p->collectives;
-        rc = publish(window, error, what);
+        rc = publish(window, error, request->what);
     }
     ++comm->next_window; /* on all ranks, whatever came of it */
     return rc;
 }
 
-static void log_window(const symm_window_t *window, symm_kind_t kind)
+static void log_window(const symm_window_t *window)
 {
     const symm_mapping_t *mapping = window->mapping;
     symm_log(SYMM_LOG_INFO, "window %u: %s, %d ranks, rank %d has %zu bytes on %s%s",
-             (unsigned) window->serial, symm_kind_name(kind), window->size, window->rank,
+             (unsigned) window->serial, symm_kind_name(window->kind), window->size, window->rank,
              window->parts[window->rank].size, mapping->ops->describe(mapping->device),
              mapping->layout.contiguous ? ", contiguous" : "");
 }
 
 /* One try at creating a window, on all ranks. *any_cached_p tells whether some rank has segments
  * cached, whose memory another try could use. */
-static int try_create(symm_comm_t *comm, MPI_Win handle, symm_kind_t kind, bool contiguous,
-                      const symm_window_part_t *parts, const char *what, symm_window_t **window_p,
-                      bool *any_cached_p)
+static int try_create(symm_comm_t *comm, const symm_window_request_t *request,
+                      symm_window_t **window_p, bool *any_cached_p)
 {
     symm_error_t error = {0};
     symm_mapping_t *mapping = NULL;
-    symm_window_t *window = allocate_window(comm, parts);
+    symm_window_t *window = allocate_window(comm, request);
     if (NULL == window) {
         (void) symm_error_set(&error, MPI_ERR_NO_MEM, "no memory for a window");
     } else {
-        (void) prepare(comm, kind, contiguous, parts, &mapping, &error); /* error has the outcome */
+        (void) prepare(comm, request, &mapping, &error); /* error has the outcome */
     }
     symm_window_t nothing = {0}; /* what a rank without memory takes through the agreement */
     window_decision_t decision = {0};
-    int rc = create_agreed(NULL == window ? &nothing : window, handle, comm, &mapping, &decision,
-                           &error, what);
+    int rc = create_agreed(NULL == window ? &nothing : window, request, comm, &mapping, &decision,
+                           &error);
     *any_cached_p = decision.any_cached;
     if (MPI_SUCCESS != rc) {
         symm_mapping_destroy(mapping);
@@ -258,21 +264,21 @@ static int try_create(symm_comm_t *comm, MPI_Win handle, symm_kind_t kind, bool 
     return MPI_SUCCESS;
 }
 
-int symm_window_create(symm_comm_t *comm, MPI_Win handle, symm_kind_t kind, bool contiguous,
-                       const symm_window_part_t *parts, const char *what, symm_window_t **window_p)
+int symm_window_create(symm_comm_t *comm, const symm_window_request_t *request,
+                       symm_window_t **window_p)
 {
     bool any_cached = false;
     comm->exchange.will_retry = true; /* if any rank has segments cached, see decide() */
-    int rc = try_create(comm, handle, kind, contiguous, parts, what, window_p, &any_cached);
+    int rc = try_create(comm, request, window_p, &any_cached);
     comm->exchange.will_retry = false;
     if (MPI_ERR_NO_MEM == rc && any_cached) {
         symm_comm_empty_caches();
-        rc = try_create(comm, handle, kind, contiguous, parts, what, window_p, &any_cached);
+        rc = try_create(comm, request, window_p, &any_cached);
     }
     if (MPI_SUCCESS == rc) {
         atomic_fetch_add(&comm->references, 1);
         SYMM_COUNT(windows_created, 1);
-        log_window(*window_p, kind);
+        log_window(*window_p);
     }
     return rc;
 }
@@ -335,13 +341,13 @@ int symm_window_query(MPI_Win win, symm_window_info_t *info_p)
         return MPI_ERR_WIN;
     }
     *info_p = (symm_window_info_t){
-        .kind = window->mapping->ops->kind,
+        .kind = window->kind,
         .rank = window->rank,
         .size = window->size,
         .serial = window->serial,
-        .base = symm_window_base(window, window->rank),
+        .base = window->base,
         .size_bytes = window->parts[window->rank].size,
-        .stride = window->mapping->layout.stride,
+        .stride = window->own_memory ? 0 : window->mapping->layout.stride,
     };
     return MPI_SUCCESS;
 }

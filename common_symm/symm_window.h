@@ -17,23 +17,38 @@ typedef struct symm_window_part {
     int disp_unit;
 } symm_window_part_t;
 
+/* A window to create; alike on all ranks but for base. */
+typedef struct symm_window_request {
+    MPI_Win handle;   /* MPI_WIN_NULL in tests without MPI windows */
+    symm_kind_t kind; /* of its memory */
+    bool contiguous;
+    const symm_window_part_t *parts; /* [size] what each rank asked for */
+    /* Not 0 for a window on memory that the program has: its parts are described alone, at base on
+     * this rank. Its segments, always of host memory, have this many bytes for the component's use,
+     * and collectives do not look for buffers in them. */
+    size_t service_bytes;
+    void *base;
+    const char *what; /* the user's call, for messages; static */
+} symm_window_request_t;
+
 struct symm_window {
     symm_comm_t *comm; /* a reference */
-    MPI_Win handle;    /* MPI_WIN_NULL in tests without MPI windows */
+    MPI_Win handle;
     uint32_t serial;
     int rank;
     int size;
+    symm_kind_t kind;
+    bool own_memory;           /* the program's: the segments are for the component's use */
     bool collectives;          /* counted in comm->live_windows */
     symm_window_part_t *parts; /* [size] */
+    void *base;                /* this rank's memory */
     symm_mapping_t *mapping;
 };
 
-/* Creates a window of kind on comm; parts [size of comm] is what each rank asked for, known to all.
- * Collective. `what` is the user's call, for messages. A rank's failure is everyone's: all return
- * the same MPI error class, nothing is left, and comm works on. */
-SYMM_EXPORT int symm_window_create(symm_comm_t *comm, MPI_Win handle, symm_kind_t kind,
-                                   bool contiguous, const symm_window_part_t *parts,
-                                   const char *what, symm_window_t **window_p);
+/* Creates a window on comm. Collective. A rank's failure is everyone's: all return the same MPI
+ * error class, nothing is left, and comm works on. */
+SYMM_EXPORT int symm_window_create(symm_comm_t *comm, const symm_window_request_t *request,
+                                   symm_window_t **window_p);
 
 /* Frees window: waits until all ranks have come (driving progress), then keeps the mapping for a
  * window of the same shape, or unmaps it. Collective over the window's ranks, needs no
@@ -43,7 +58,7 @@ SYMM_EXPORT void symm_window_free(symm_window_t *window);
 /* The window that holds all of [ptr, ptr + len), or NULL; len may be 0. O(log n). */
 SYMM_EXPORT symm_window_t *symm_window_find(const void *ptr, size_t len);
 
-/* Where rank's memory lies in this process. */
+/* Where rank's segment lies in this process. */
 static inline void *symm_window_base(const symm_window_t *window, int rank)
 {
     return symm_mapping_data(window->mapping, rank);

@@ -16,6 +16,7 @@
 #include "opal/threads/mutex.h"
 
 #include "osc_symm_decide.h"
+#include "osc_symm_target.h"
 #include "symm_window.h"
 
 typedef struct ompi_osc_symm_component {
@@ -26,6 +27,8 @@ typedef struct ompi_osc_symm_component {
     int rendezvous_timeout_ms;
     bool fabric_handles;
     size_t cache_bytes;
+    bool cma;         /* cross-memory attach may be used */
+    int max_attached; /* regions that a rank can have attached to one dynamic window */
 } ompi_osc_symm_component_t;
 
 /* Open MPI finds the component by this name. */
@@ -39,20 +42,18 @@ typedef enum osc_symm_held {
     OSC_SYMM_HELD_NOCHECK, /* taken with MPI_MODE_NOCHECK: nothing was locked */
 } osc_symm_held_t;
 
-/* Where a rank's memory lies and how it counts. */
-typedef struct osc_symm_target {
-    char *base;
-    size_t size; /* bytes */
-    ptrdiff_t disp_unit;
-} osc_symm_target_t;
+/* What a window on the program's own memory has besides (osc_symm_own.c). */
+typedef struct osc_symm_own osc_symm_own_t;
 
-typedef struct ompi_osc_symm_module {
+struct ompi_osc_symm_module {
     ompi_osc_base_module_t super;
     ompi_win_t *win;
     symm_window_t *window;
-    const symm_device_ops_t *ops; /* of the window's mapping */
+    const symm_device_ops_t *ops; /* what copies and kernels run on */
     symm_queue_t *queue;          /* likewise */
     osc_symm_target_t *targets;   /* [size] */
+    bool dynamic;                 /* regions are looked up at each operation */
+    osc_symm_own_t *own;          /* NULL for allocated memory */
     bool noncontig;               /* the info key alloc_shared_noncontig is honoured */
     opal_mutex_t lock;
 
@@ -69,7 +70,7 @@ typedef struct ompi_osc_symm_module {
     /* The exposure epoch that is open. */
     bool posted; /* MPI_Win_post without its wait */
     int post_count;
-} ompi_osc_symm_module_t;
+};
 
 static inline ompi_osc_symm_module_t *ompi_osc_symm_module_of(const ompi_win_t *win)
 {
@@ -85,8 +86,38 @@ void ompi_osc_symm_module_destroy(ompi_win_t *win);
 int ompi_osc_symm_free(ompi_win_t *win);
 int ompi_osc_symm_shared_query(ompi_win_t *win, int rank, size_t *size, int *disp_unit,
                                void *baseptr);
+
+/* osc_symm_own.c: makes the memory that the program has at base on each rank reachable for all, or
+ * whatever regions will be attached to a dynamic window. Collective over the window's ranks through
+ * exchange. Returns the agreed MPI error class; what it made goes with disconnect. */
+int ompi_osc_symm_own_connect(ompi_osc_symm_module_t *module, const symm_exchange_t *exchange,
+                              const char *what);
+void ompi_osc_symm_own_disconnect(ompi_osc_symm_module_t *module);
+/* Bytes that the segments of such a window have for this component. */
+size_t ompi_osc_symm_own_service_bytes(int flavor);
+/* ompi_osc_symm_locate() of a dynamic window. */
+int ompi_osc_symm_locate_region(ompi_osc_symm_module_t *module, int target, ptrdiff_t disp,
+                                ptrdiff_t offset, size_t len, osc_symm_place_t *place_p);
 int ompi_osc_symm_attach(ompi_win_t *win, void *base, size_t len);
 int ompi_osc_symm_detach(ompi_win_t *win, const void *base);
+
+static inline int ompi_osc_symm_locate(ompi_osc_symm_module_t *module, int target, ptrdiff_t disp,
+                                       ptrdiff_t offset, size_t len, osc_symm_place_t *place_p)
+{
+    const osc_symm_target_t *memory = &module->targets[target];
+    ptrdiff_t start;
+    if (module->dynamic) {
+        return ompi_osc_symm_locate_region(module, target, disp, offset, len, place_p);
+    }
+    if (__builtin_mul_overflow(disp, memory->disp_unit, &start) ||
+        __builtin_add_overflow(start, offset, &start) || 0 > start ||
+        (size_t) start > memory->size || len > memory->size - (size_t) start) {
+        return MPI_ERR_RMA_RANGE;
+    }
+    *place_p = (osc_symm_place_t){memory->base + start, target, memory->reach, memory->kind,
+                                  memory->locked};
+    return MPI_SUCCESS;
+}
 
 /* osc_symm_info.c: reads the request out of info; puts the honoured keys of a symmetric window into
  * its info; takes our keys out of that of any other window. */

@@ -33,28 +33,13 @@ FAST_PATH bool may_access(const ompi_osc_symm_module_t *module, int target)
 /* One contiguous transfer between the origin's memory and the target's window. */
 typedef struct transfer {
     char *origin;
-    char *remote;
+    osc_symm_place_t place;
     size_t len;
 } transfer_t;
 
-/* Finds where in the target's window the operation goes, and that it stays inside. */
-FAST_PATH int locate(const osc_symm_target_t *target, ptrdiff_t disp, ptrdiff_t offset, size_t len,
-                     char **remote_p)
-{
-    ptrdiff_t start;
-    if (__builtin_mul_overflow(disp, target->disp_unit, &start) ||
-        __builtin_add_overflow(start, offset, &start) || 0 > start ||
-        (size_t) start > target->size || len > target->size - (size_t) start) {
-        return MPI_ERR_RMA_RANGE;
-    }
-    *remote_p = target->base + start;
-    return MPI_SUCCESS;
-}
-
-FAST_PATH int describe(const ompi_osc_symm_module_t *module, const void *origin_addr,
-                       int origin_count, const ompi_datatype_t *origin_dt, int target,
-                       ptrdiff_t disp, int target_count, const ompi_datatype_t *target_dt,
-                       transfer_t *transfer_p)
+FAST_PATH int describe(ompi_osc_symm_module_t *module, const void *origin_addr, int origin_count,
+                       const ompi_datatype_t *origin_dt, int target, ptrdiff_t disp,
+                       int target_count, const ompi_datatype_t *target_dt, transfer_t *transfer_p)
 {
     ptrdiff_t origin_offset, target_offset;
     size_t origin_len, target_len;
@@ -70,7 +55,8 @@ FAST_PATH int describe(const ompi_osc_symm_module_t *module, const void *origin_
     }
     transfer_p->origin = (char *) origin_addr + origin_offset;
     transfer_p->len = origin_len;
-    return locate(&module->targets[target], disp, target_offset, target_len, &transfer_p->remote);
+    return ompi_osc_symm_locate(module, target, disp, target_offset, target_len,
+                                &transfer_p->place);
 }
 
 /* Starts a copy one end of which is the window; origin is the other end. */
@@ -83,12 +69,21 @@ FAST_PATH int start_copy(const ompi_osc_symm_module_t *module, void *dst, const 
     return module->ops->copy(module->queue, SYMM_LANE_MAIN, dst, src, len);
 }
 
+/* The copy where the target's memory is not mapped. */
+static int carry(bool put, const ompi_osc_symm_module_t *module, const transfer_t *t)
+{
+    struct iovec local = {t->origin, t->len};
+    struct iovec remote = {t->place.address, t->len};
+    return put ? ompi_osc_symm_remote_write(module, &t->place, &local, 1, &remote, 1)
+               : ompi_osc_symm_remote_read(module, &t->place, &local, 1, &remote, 1);
+}
+
 /* A put or a get; put is a constant wherever this is called. */
 FAST_PATH int transfer(bool put, const void *origin_addr, int origin_count,
                        const ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                        int target_count, const ompi_datatype_t *target_dt, const ompi_win_t *win)
 {
-    const ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
+    ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
     transfer_t t = {0};
     if (MPI_PROC_NULL == target) {
         return OMPI_SUCCESS;
@@ -102,11 +97,15 @@ FAST_PATH int transfer(bool put, const void *origin_addr, int origin_count,
     if (put) {
         SYMM_COUNT_IN(counters, puts, 1);
         SYMM_COUNT_IN(counters, put_bytes, t.len);
-        return start_copy(module, t.remote, t.origin, t.len, t.origin);
+    } else {
+        SYMM_COUNT_IN(counters, gets, 1);
+        SYMM_COUNT_IN(counters, get_bytes, t.len);
     }
-    SYMM_COUNT_IN(counters, gets, 1);
-    SYMM_COUNT_IN(counters, get_bytes, t.len);
-    return start_copy(module, t.origin, t.remote, t.len, t.origin);
+    if (OSC_SYMM_REACH_MAPPED != t.place.reach) {
+        return carry(put, module, &t);
+    }
+    return put ? start_copy(module, t.place.address, t.origin, t.len, t.origin)
+               : start_copy(module, t.origin, t.place.address, t.len, t.origin);
 }
 
 int ompi_osc_symm_put(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,

@@ -6,6 +6,7 @@
 #include "osc_symm.h"
 
 #include "osc_symm_decide.h"
+#include "symm_device.h"
 #include "symm_library.h"
 #include "symm_log.h"
 #include "symm_options.h"
@@ -19,6 +20,8 @@
 /* Above every other component, since a rank cannot know what the others were asked: ranks that do
  * not all want symmetric memory are sent on to the next component together. */
 #define DEFAULT_PRIORITY 200
+
+#define DEFAULT_MAX_ATTACHED 32768
 
 static uint64_t host_number; /* see find_host_number() */
 
@@ -59,6 +62,24 @@ static void register_window_params(void)
                                            MCA_BASE_VAR_SCOPE_READONLY, &component->fabric_handles);
 }
 
+static void register_own_memory_params(void)
+{
+    ompi_osc_symm_component_t *component = &mca_osc_symm_component;
+    component->cma = true;
+    (void) mca_base_component_var_register(
+        &component->super.osc_version, "cma",
+        "Use cross-memory attach for windows on ordinary host memory (MPI_Win_create and dynamic "
+        "windows) where it works between all ranks; otherwise the target copies when it makes "
+        "progress (boolean; per process; default: true)",
+        MCA_BASE_VAR_TYPE_BOOL, NULL, 0, 0, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY,
+        &component->cma);
+    component->max_attached = DEFAULT_MAX_ATTACHED;
+    register_int("max_attached",
+                 "Most regions of memory that a rank can have attached to one dynamic window, at "
+                 "24 bytes of shared memory each (integer; the same on all ranks; default: 32768)",
+                 &component->max_attached, OPAL_INFO_LVL_5);
+}
+
 static int component_register(void)
 {
     ompi_osc_symm_component_t *component = &mca_osc_symm_component;
@@ -80,6 +101,7 @@ static int component_register(void)
                  "(milliseconds; per process; default: 60000)",
                  &component->rendezvous_timeout_ms, OPAL_INFO_LVL_5);
     register_window_params();
+    register_own_memory_params();
     return OMPI_SUCCESS;
 }
 
@@ -132,9 +154,10 @@ static int component_finalize(void)
     return OMPI_SUCCESS;
 }
 
-static bool allocates(int flavor)
+/* Whether the program brings the memory. */
+static bool own_memory(int flavor)
 {
-    return MPI_WIN_FLAVOR_ALLOCATE == flavor || MPI_WIN_FLAVOR_SHARED == flavor;
+    return MPI_WIN_FLAVOR_CREATE == flavor || MPI_WIN_FLAVOR_DYNAMIC == flavor;
 }
 
 static int component_query(ompi_win_t *win, void **base, size_t size, int disp_unit,
@@ -148,8 +171,7 @@ static int component_query(ompi_win_t *win, void **base, size_t size, int disp_u
     if (MPI_WIN_FLAVOR_SHARED == flavor && ompi_group_have_remote_peers(comm->c_local_group)) {
         return OMPI_ERR_RMA_SHARED; /* as every component answers */
     }
-    /* Other flavours: last of all, to end with an error of ours rather than none. */
-    return allocates(flavor) ? mca_osc_symm_component.priority : 0;
+    return mca_osc_symm_component.priority;
 }
 
 /* What MPI passes to a component about a window, in one piece. */
@@ -164,6 +186,30 @@ typedef struct request_context {
     int *model;
     const char *what; /* the user's call, for messages */
 } request_context_t;
+
+/* The kind of the memory that the program brings. */
+static osc_symm_memory_t memory_of(const request_context_t *context)
+{
+    if (MPI_WIN_FLAVOR_CREATE != context->flavor || 0 == context->size) {
+        return OSC_SYMM_MEMORY_NONE;
+    }
+    return SYMM_POINTER_DEVICE == symm_pointer_kind(*context->base) ? OSC_SYMM_MEMORY_CUDA
+                                                                    : OSC_SYMM_MEMORY_SYSTEM;
+}
+
+static const char *call_name(int flavor)
+{
+    switch (flavor) {
+    case MPI_WIN_FLAVOR_ALLOCATE:
+        return "MPI_Win_allocate";
+    case MPI_WIN_FLAVOR_SHARED:
+        return "MPI_Win_allocate_shared";
+    case MPI_WIN_FLAVOR_CREATE:
+        return "MPI_Win_create";
+    default:
+        return "MPI_Win_create_dynamic";
+    }
+}
 
 /* The component that would serve the window without us, NULL when there is none. */
 static ompi_osc_base_component_t *next_component(const request_context_t *context)
@@ -212,13 +258,18 @@ static int decide_agreed(const request_context_t *context, const symm_exchange_t
         .size = context->size,
         .disp_unit = context->disp_unit,
         .has_next = has_next,
+        .memory = (uint8_t) memory_of(context),
         .uid = (uint32_t) geteuid(),
         .host = host_number,
     };
     if (NULL == parts) {
         (void) symm_error_set(&error, MPI_ERR_NO_MEM, "no memory for %d sizes", exchange->size);
     }
-    ompi_osc_symm_info_read(context->info, mca_osc_symm_component.kind, &mine, &error);
+    /* The parameter names the memory to allocate; of memory that is there it says who serves it. */
+    const char *kind = mca_osc_symm_component.kind;
+    bool own = own_memory(context->flavor);
+    mine.served = own && NULL != kind && '\0' != kind[0];
+    ompi_osc_symm_info_read(context->info, own ? NULL : kind, &mine, &error);
     osc_symm_request_t *requests = exchange->scratch;
     int rc = symm_gather(exchange, &mine, requests, sizeof(mine), context->what);
     if (MPI_SUCCESS != rc) {
@@ -234,29 +285,50 @@ static int decide_agreed(const request_context_t *context, const symm_exchange_t
     return symm_agree_gathered(exchange, &error, context->what);
 }
 
+/* Gives a window that all ranks have made its module, and reaches what memory the program has. */
+static int equip(const request_context_t *context, const symm_exchange_t *exchange,
+                 symm_window_t *window, const osc_symm_decision_t *decision)
+{
+    symm_error_t error = {0};
+    int rc = ompi_osc_symm_module_create(context->win, window, decision);
+    if (MPI_SUCCESS != rc) {
+        (void) symm_error_set(&error, rc, "no memory for the window's epochs");
+    }
+    rc = symm_agree(exchange, &error, context->what);
+    if (MPI_SUCCESS == rc && own_memory(context->flavor)) {
+        rc = ompi_osc_symm_own_connect(ompi_osc_symm_module_of(context->win), exchange,
+                                       context->what);
+    }
+    return rc;
+}
+
 static int create_window(const request_context_t *context, symm_comm_t *comm,
                          const symm_window_part_t *parts, const osc_symm_decision_t *decision)
 {
     symm_window_t *window;
-    bool contiguous = MPI_WIN_FLAVOR_SHARED == context->flavor && !decision->noncontig;
-    int rc = symm_window_create(comm, context->win, decision->kind, contiguous, parts,
-                                context->what, &window);
+    bool own = own_memory(context->flavor);
+    symm_window_request_t request = {
+        .handle = context->win,
+        .kind = decision->kind,
+        .contiguous = MPI_WIN_FLAVOR_SHARED == context->flavor && !decision->noncontig,
+        .parts = parts,
+        .service_bytes = own ? ompi_osc_symm_own_service_bytes(context->flavor) : 0,
+        .base = own && NULL != context->base ? *context->base : NULL,
+        .what = context->what,
+    };
+    int rc = symm_window_create(comm, &request, &window);
     if (MPI_SUCCESS != rc) {
         return rc;
     }
-    /* Only memory for a few words can be missing from here on; the window goes with all ranks. */
-    rc = ompi_osc_symm_module_create(context->win, window, decision);
-    symm_error_t error = {0};
-    if (MPI_SUCCESS != rc) {
-        (void) symm_error_set(&error, rc, "no memory for the window's epochs");
-    }
-    rc = symm_agree(&comm->exchange, &error, context->what);
+    rc = equip(context, &comm->exchange, window, decision);
     if (MPI_SUCCESS != rc) {
         ompi_osc_symm_module_destroy(context->win);
         symm_window_free(window);
         return rc;
     }
-    *context->base = symm_window_base(window, window->rank);
+    if (!own) {
+        *context->base = window->base;
+    }
     *context->model = MPI_WIN_UNIFIED;
     return MPI_SUCCESS;
 }
@@ -311,11 +383,6 @@ static int select_agreed(const request_context_t *context, symm_comm_t *comm)
 static int component_select(ompi_win_t *win, void **base, size_t size, int disp_unit,
                             ompi_communicator_t *comm, opal_info_t *info, int flavor, int *model)
 {
-    if (!allocates(flavor)) {
-        return ompi_osc_symm_unsupported("MPI_Win_create",
-                                         "windows on the program's own memory; name another "
-                                         "component as well, as in --mca osc symm,rdma");
-    }
     symm_comm_t *state = symm_comm_acquire(comm, ompi_comm_rank(comm), ompi_comm_size(comm));
     if (NULL == state) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -328,8 +395,7 @@ static int component_select(ompi_win_t *win, void **base, size_t size, int disp_
                                  .info = info,
                                  .flavor = flavor,
                                  .model = model,
-                                 .what = MPI_WIN_FLAVOR_SHARED == flavor ? "MPI_Win_allocate_shared"
-                                                                         : "MPI_Win_allocate"};
+                                 .what = call_name(flavor)};
     int rc = select_agreed(&context, state);
     SYMM_COUNT(windows_failed, OMPI_SUCCESS == rc ? 0 : 1);
     symm_comm_release(state);

@@ -82,12 +82,13 @@ void osc_symm_read_request(const osc_symm_info_values_t *values, const char *def
 /* The window is not what was asked for: an ordinary one, unless somebody insists. */
 static void settle_for_less(osc_symm_decision_t *decision, int code, const char *reason)
 {
+    bool ours = (decision->any_cuda || decision->served) && decision->same_host;
     decision->reason = reason;
-    if (!decision->required && decision->all_have_next) {
+    if (!decision->required && decision->all_have_next && !ours) {
         decision->action = OSC_SYMM_DELEGATE;
     } else if (!decision->required && decision->same_host) {
         decision->action = OSC_SYMM_USE;
-        decision->kind = SYMM_KIND_SYSTEM;
+        decision->kind = decision->any_cuda ? SYMM_KIND_CUDA_DEVICE : SYMM_KIND_SYSTEM;
     } else {
         decision->action = OSC_SYMM_FAIL;
         decision->code = code;
@@ -116,9 +117,19 @@ static int summarize(const osc_symm_request_t *requests, int size, osc_symm_deci
         decision_p->all_have_next = decision_p->all_have_next && 0 != request->has_next;
         decision_p->same_host = decision_p->same_host && request->host == requests[0].host &&
                                 request->uid == requests[0].uid;
+        decision_p->served = decision_p->served || 0 != request->served;
+        decision_p->any_system =
+            decision_p->any_system || OSC_SYMM_MEMORY_SYSTEM == request->memory;
+        decision_p->any_cuda = decision_p->any_cuda || OSC_SYMM_MEMORY_CUDA == request->memory;
         code = MPI_SUCCESS == code ? request->code : code;
     }
     return code;
+}
+
+/* Whether memory that the ranks bring is of another kind than the one they name. */
+static bool other_memory(const osc_symm_decision_t *decision, osc_symm_want_t want)
+{
+    return OSC_SYMM_WANT_CUDA == want ? decision->any_system : decision->any_cuda;
 }
 
 void osc_symm_decide(const osc_symm_request_t *requests, int size, osc_symm_decision_t *decision_p)
@@ -147,6 +158,9 @@ void osc_symm_decide(const osc_symm_request_t *requests, int size, osc_symm_deci
             decision_p, MPI_ERR_UNSUPPORTED_OPERATION,
             "the ranks are on several hosts, or of several users; use a communicator of "
             "MPI_Comm_split_type(MPI_COMM_TYPE_SHARED)");
+    } else if (other_memory(decision_p, want)) {
+        settle_for_less(decision_p, MPI_ERR_INFO_VALUE,
+                        "the memory of a rank is not of the kind that symm_memory_kind names");
     } else {
         decision_p->action = OSC_SYMM_USE;
         decision_p->kind = OSC_SYMM_WANT_CUDA == want ? SYMM_KIND_CUDA_DEVICE : SYMM_KIND_SYSTEM;
@@ -157,7 +171,7 @@ void osc_symm_decide_after_failure(osc_symm_decision_t *decision, int code)
 {
     symm_kind_t failed = decision->kind;
     settle_for_less(decision, code, "symmetric memory could not be had");
-    if (OSC_SYMM_USE == decision->action && SYMM_KIND_SYSTEM == failed) {
+    if (OSC_SYMM_USE == decision->action && decision->kind == failed) {
         decision->action = OSC_SYMM_FAIL; /* there is nothing less to settle for */
         decision->code = code;
     }

@@ -27,6 +27,13 @@ typedef struct osc_symm_info_values {
     const char *asserted_kinds; /* mpi_assert_memory_alloc_kinds */
 } osc_symm_info_values_t;
 
+/* The memory that a rank brings to a window. */
+typedef enum osc_symm_memory {
+    OSC_SYMM_MEMORY_NONE, /* none yet, or none at all: allocated, dynamic and empty windows */
+    OSC_SYMM_MEMORY_SYSTEM,
+    OSC_SYMM_MEMORY_CUDA,
+} osc_symm_memory_t;
+
 /* One rank's request, gathered as bytes. */
 typedef struct osc_symm_request {
     int32_t code; /* MPI error class of a malformed value, MPI_SUCCESS otherwise */
@@ -34,6 +41,8 @@ typedef struct osc_symm_request {
     uint8_t required;
     uint8_t noncontig;
     uint8_t has_next; /* another OSC component would serve this window */
+    uint8_t memory;   /* osc_symm_memory_t */
+    uint8_t served;   /* a parameter says that windows on memory of the program's are ours */
     uint64_t size;
     int32_t disp_unit;
     uint32_t uid;
@@ -56,6 +65,9 @@ typedef struct osc_symm_decision {
     bool noncontig;     /* every rank allows gaps between the ranks' memory */
     bool all_have_next; /* another component would serve the window on every rank */
     bool same_host;     /* all ranks can share memory */
+    bool served;        /* some rank wants us whatever the memory */
+    bool any_system;    /* some rank brings host memory */
+    bool any_cuda;      /* some rank brings GPU memory, which no other component knows */
 } osc_symm_decision_t;
 
 /* Reads the info values, in their absence default_kind (an MCA parameter, may be "" or NULL), into

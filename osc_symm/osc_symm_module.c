@@ -31,13 +31,17 @@ static const ompi_osc_base_module_t module_table = {
     .osc_flush_local_all = ompi_osc_symm_flush_all,
 };
 
-/* Puts what put and get need of each rank into one place. NULL when memory is short. */
+/* Puts what operations need of each rank into one place; ompi_osc_symm_own_connect() says what is
+ * different with memory of the program's own. NULL when memory is short. */
 static osc_symm_target_t *describe_targets(const symm_window_t *window)
 {
     osc_symm_target_t *targets = calloc((size_t) window->size, sizeof(*targets));
     for (int r = 0; NULL != targets && r < window->size; ++r) {
-        targets[r] = (osc_symm_target_t){symm_window_base(window, r), window->parts[r].size,
-                                         window->parts[r].disp_unit};
+        targets[r] = (osc_symm_target_t){.base = symm_window_base(window, r),
+                                         .size = window->parts[r].size,
+                                         .disp_unit = window->parts[r].disp_unit,
+                                         .reach = OSC_SYMM_REACH_MAPPED,
+                                         .kind = window->kind};
     }
     return targets;
 }
@@ -54,6 +58,7 @@ int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window,
     module->win = win;
     module->window = window;
     module->noncontig = decision->noncontig;
+    module->dynamic = MPI_WIN_FLAVOR_DYNAMIC == win->w_flavor;
     OBJ_CONSTRUCT(&module->lock, opal_mutex_t);
     module->ops = window->mapping->ops;
     module->queue = window->mapping->queue;
@@ -75,6 +80,7 @@ void ompi_osc_symm_module_destroy(ompi_win_t *win)
     if (NULL == module) {
         return;
     }
+    ompi_osc_symm_own_disconnect(module);
     OBJ_DESTRUCT(&module->lock);
     free(module->targets);
     free(module->held);
@@ -85,7 +91,15 @@ void ompi_osc_symm_module_destroy(ompi_win_t *win)
 
 int ompi_osc_symm_free(ompi_win_t *win)
 {
-    symm_window_t *window = ompi_osc_symm_module_of(win)->window;
+    ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
+    symm_window_t *window = module->window;
+    (void) ompi_osc_symm_complete_operations(module); /* has logged a failure; teardown goes on */
+    if (NULL != module->own) {
+        /* Others may need us until they come here, and nobody needs us afterwards. */
+        symm_window_control_barrier(window->mapping->control, window->rank, window->size,
+                                    &window->mapping->barrier_round);
+        ompi_osc_symm_own_disconnect(module);
+    }
     symm_window_free(window); /* waits for all ranks, as MPI-4.0, 12.2.5 demands */
     ompi_osc_symm_module_destroy(win);
     return OMPI_SUCCESS;
@@ -96,6 +110,9 @@ int ompi_osc_symm_shared_query(ompi_win_t *win, int rank, size_t *size, int *dis
 {
     const symm_window_t *window = ompi_osc_symm_module_of(win)->window;
     int asked = rank;
+    if (window->own_memory) {
+        return MPI_ERR_RMA_FLAVOR; /* MPI-4.0, 12.2.3: of memory that MPI allocated */
+    }
     if (MPI_PROC_NULL == rank) { /* MPI-4.0, 12.2.3: the lowest rank with memory */
         asked = 0;
         while (asked < window->size && 0 == window->parts[asked].size) {
@@ -107,19 +124,4 @@ int ompi_osc_symm_shared_query(ompi_win_t *win, int rank, size_t *size, int *dis
     *disp_unit = NULL != base ? window->parts[asked].disp_unit : 0;
     *(void **) baseptr = base;
     return OMPI_SUCCESS;
-}
-
-int ompi_osc_symm_attach(ompi_win_t *win, void *base, size_t len)
-{
-    (void) win;
-    (void) base;
-    (void) len;
-    return MPI_ERR_RMA_FLAVOR;
-}
-
-int ompi_osc_symm_detach(ompi_win_t *win, const void *base)
-{
-    (void) win;
-    (void) base;
-    return MPI_ERR_RMA_FLAVOR;
 }

@@ -403,23 +403,6 @@ static void attaching_memory(void)
     check_intact();
 }
 
-/* Windows of the program's own memory, where no other component is there to make them. */
-static void other_flavours(void)
-{
-    static char memory[64];
-    MPI_Win win = MPI_WIN_NULL;
-    mt_resources_t before = mt_resources();
-    poison_window();
-    int rc = MPI_Win_create(memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    CHECK(MPI_SUCCESS != rc);
-    CHECK_SAME(mt_class(rc));
-    rc = MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    CHECK(MPI_SUCCESS != rc);
-    CHECK_SAME(mt_class(rc));
-    CHECK_RESOURCES(&before, 4);
-    check_intact();
-}
-
 /* ---- the handler ---- */
 
 static int handler_calls;
@@ -471,7 +454,6 @@ int main(int argc, char **argv)
         MT_RUN(accumulate_operations);
         MT_RUN(request_based_operations);
         MT_RUN(attaching_memory);
-        MT_RUN(other_flavours);
         MT_RUN(errors_go_to_the_windows_handler);
         mt_win_free(&window);
     }

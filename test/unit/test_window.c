@@ -66,8 +66,12 @@ static void *create(void *argument)
         parts[r] = (symm_window_part_t){ranks[r].size, r + 1};
     }
     me->window = NULL;
-    me->result = symm_window_create(me->comm, MPI_WIN_NULL, SYMM_KIND_SYSTEM, me->contiguous, parts,
-                                    "the test", &me->window);
+    symm_window_request_t request = {.handle = MPI_WIN_NULL,
+                                     .kind = SYMM_KIND_SYSTEM,
+                                     .contiguous = me->contiguous,
+                                     .parts = parts,
+                                     .what = "the test"};
+    me->result = symm_window_create(me->comm, &request, &me->window);
     return NULL;
 }
 

@@ -6,6 +6,7 @@
 
 #include "symm_copy.h"
 #include "symm_device.h"
+#include "symm_typemap.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -23,6 +24,7 @@ void symm_library_close(void)
         return;
     }
     symm_copy_finalize();
+    symm_typemap_finalize();
     for (int kind = 0; kind < SYMM_KIND_COUNT; ++kind) {
         const symm_device_ops_t *ops = symm_device_ops((symm_kind_t) kind);
         if (NULL != ops) {

@@ -25,7 +25,7 @@ static atomic_long checks;
 static atomic_long failures;
 static int tests_run;
 static int tests_failed;
-static _Thread_local char context[256];
+static _Thread_local char context[512];
 
 /* ---- the run ---- */
 

@@ -106,9 +106,8 @@ void coll_symm_call_place(coll_symm_call_t *call, size_t send_len, size_t recv_l
     }
 }
 
-/* Asks for the payload's further lines of a slot. Where they are unchanged this costs nothing;
- * where their owner has just written them they come along with the line that we wait for, not after
- * it. */
+/* Asks for the payload's further lines, which are on their way while we choose the plan. Not
+ * earlier: asked for while their owner still writes them, they would go back and forth. */
 static void prefetch_payload(const symm_slot_t *slot, uint64_t bytes)
 {
     uint64_t end = bytes < SYMM_SLOT_PAYLOAD_BYTES ? bytes : SYMM_SLOT_PAYLOAD_BYTES;
@@ -121,24 +120,31 @@ static void prefetch_payload(const symm_slot_t *slot, uint64_t bytes)
 static void read_slot(const coll_symm_call_t *call, int rank, symm_spin_t *spin)
 {
     symm_slot_t *slot = slot_of(call, rank);
-    bool payload = 0 != (call->mine.flags & COLL_SYMM_PAYLOAD);
     /* Acquire pairs with the release in show(): description, payload and the user's data behind it.
      */
     while (call->number != atomic_load_explicit(&slot->call, memory_order_acquire)) {
-        if (payload) {
-            prefetch_payload(slot, call->mine.bytes);
-        }
         symm_spin_once(spin);
+    }
+    if (0 != (call->mine.flags & COLL_SYMM_PAYLOAD)) {
+        prefetch_payload(slot, call->mine.bytes);
     }
     memcpy(&call->module->all[rank], slot->descriptor, sizeof(call->mine));
 }
 
+/* Writes the line that the others poll last and at one go: were it taken away in between, it would
+ * have to come back before the call's number can be stored. */
 static void show(const coll_symm_call_t *call)
 {
     symm_slot_t *slot = slot_of(call, call->module->comm->exchange.rank);
+    size_t payload = 0 != (call->mine.flags & COLL_SYMM_PAYLOAD) ? call->mine.bytes : 0;
+    size_t first = payload < SHORT_PAYLOAD ? payload : SHORT_PAYLOAD;
+    if (first < payload) {
+        memcpy(slot->payload + first, (const char *) call->send + first, payload - first);
+        atomic_signal_fence(memory_order_release); /* the compiler keeps this order, too */
+    }
     memcpy(slot->descriptor, &call->mine, sizeof(call->mine));
-    if (0 != (call->mine.flags & COLL_SYMM_PAYLOAD)) {
-        memcpy(slot->payload, call->send, call->mine.bytes);
+    if (0 < first) {
+        memcpy(slot->payload, call->send, first);
     }
     atomic_store_explicit(&slot->call, call->number, memory_order_release);
 }

@@ -89,10 +89,11 @@ static int prepare(symm_comm_t *comm, const symm_window_request_t *request,
     return rc;
 }
 
-/* Puts all records together; the same on all ranks. Returns whether the ranks' devices allocate in
- * the same units, without which their layouts would differ. */
+/* Puts all records together; the same on all ranks. Returns whether the ranks' devices, as far as
+ * they were opened, allocate in the same units, without which their layouts would differ. */
 static bool combine(const window_record_t *records, int size, window_decision_t *decision_p)
 {
+    uint64_t unit = 0;
     bool same_units = true;
     *decision_p = (window_decision_t){.collectives = true, .cached = records[0].cached};
     for (int r = 0; r < size; ++r) {
@@ -101,7 +102,8 @@ static bool combine(const window_record_t *records, int size, window_decision_t 
         if (records[r].cached != records[0].cached) {
             decision_p->cached = 0;
         }
-        same_units = same_units && records[r].granularity == records[0].granularity;
+        unit = 0 == unit ? records[r].granularity : unit;
+        same_units = same_units && (0 == records[r].granularity || unit == records[r].granularity);
     }
     return same_units;
 }

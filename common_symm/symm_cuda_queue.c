@@ -18,6 +18,9 @@
 /* How often the stream is asked whether it has failed, while polling the word. */
 #define POLLS_PER_QUERY 4096
 
+/* A stream that fails to answer that often has failed; less often, it was the question. */
+#define QUERIES_MAX 16
+
 static int create_flag(symm_queue_t *queue, symm_error_t *error)
 {
     void *flag;
@@ -106,8 +109,9 @@ void symm_cuda_queue_destroy(symm_queue_t *queue)
 {
     symm_cuda_scope_t scope;
     (void) symm_cuda_queue_wait(queue); /* has logged a failure; teardown goes on */
-    if (MPI_SUCCESS == symm_cuda_enter(queue->device, &scope)) {
-        destroy_parts(queue);
+    bool entered = MPI_SUCCESS == symm_cuda_enter(queue->device, &scope);
+    destroy_parts(queue); /* the handles know their context; only old drivers want it current */
+    if (entered) {
         symm_cuda_leave(&scope);
     }
     (void) pthread_mutex_destroy(&queue->lock);
@@ -174,17 +178,25 @@ int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len)
     return rc;
 }
 
-/* Whether lane is done; *rc_p gets the failure the driver reports, which also ends the wait. */
-static bool stream_done(symm_queue_t *queue, symm_lane_t lane, int *rc_p)
+/* How a wait goes. */
+typedef struct waiting {
+    symm_queue_t *queue;
+    int rc; /* the failure that the driver reports */
+    int failures;
+} waiting_t;
+
+/* Whether lane is done. A query that fails is repeated, as the work may go on behind it and must
+ * not outlive the memory that it is about; a broken context fails again, and nothing runs in it. */
+static bool stream_done(waiting_t *waiting, symm_lane_t lane)
 {
-    CUresult result = symm_cuda.cuStreamQuery(queue->streams[lane]);
-    if (CUDA_ERROR_NOT_READY == result) {
-        return false;
+    CUresult result = symm_cuda.cuStreamQuery(waiting->queue->streams[lane]);
+    if (CUDA_SUCCESS == result || CUDA_ERROR_NOT_READY == result) {
+        return CUDA_SUCCESS == result;
     }
-    if (CUDA_SUCCESS != result) {
-        *rc_p = symm_cuda_check_log(SYMM_LOG_ERROR, result, "work on the GPU failed");
+    if (MPI_SUCCESS == waiting->rc) {
+        waiting->rc = symm_cuda_check_log(SYMM_LOG_ERROR, result, "work on the GPU failed");
     }
-    return true;
+    return QUERIES_MAX == ++waiting->failures;
 }
 
 /* Acquire pairs with the kernel's system-scope release: what it wrote is visible behind it. */
@@ -193,27 +205,28 @@ static bool flag_written(const symm_queue_t *queue)
     return queue->flag_value == atomic_load_explicit(queue->flag, memory_order_acquire);
 }
 
-static bool flag_done(symm_queue_t *queue, uint32_t polls, int *rc_p)
+static bool flag_done(waiting_t *waiting, uint32_t polls)
 {
-    if (flag_written(queue)) {
+    if (flag_written(waiting->queue)) {
         return true;
     }
-    if (0 != polls % POLLS_PER_QUERY || !stream_done(queue, SYMM_LANE_MAIN, rc_p)) {
+    if (0 != polls % POLLS_PER_QUERY || !stream_done(waiting, SYMM_LANE_MAIN)) {
         return false;
     }
-    if (MPI_SUCCESS == *rc_p && !flag_written(queue)) {
+    if (MPI_SUCCESS == waiting->rc && !flag_written(waiting->queue)) {
         symm_log(SYMM_LOG_ERROR, "a kernel ended on the GPU without telling so");
-        *rc_p = MPI_ERR_OTHER;
+        waiting->rc = MPI_ERR_OTHER;
     }
     return true;
 }
 
-static int wait_entered(symm_queue_t *queue)
+/* The caller holds the lock. */
+static int wait_all(symm_queue_t *queue)
 {
-    int rc = MPI_SUCCESS;
+    waiting_t waiting = {.queue = queue};
     symm_spin_t spin = SYMM_SPIN_INIT;
     for (uint32_t polls = 1; queue->flag_pending; ++polls) {
-        if (flag_done(queue, polls, &rc)) {
+        if (flag_done(&waiting, polls)) {
             queue->flag_pending = false;
             queue->busy[SYMM_LANE_MAIN] = false; /* the kernel came behind any copy there */
         } else {
@@ -222,24 +235,28 @@ static int wait_entered(symm_queue_t *queue)
     }
     for (int lane = 0; lane < SYMM_LANE_COUNT; ++lane) {
         while (queue->busy[lane]) {
-            if (stream_done(queue, lane, &rc)) {
+            if (stream_done(&waiting, lane)) {
                 queue->busy[lane] = false;
+                waiting.failures = 0;
             } else {
                 symm_spin_once(&spin);
             }
         }
     }
-    return rc;
+    return waiting.rc;
 }
 
 int symm_cuda_queue_wait(symm_queue_t *queue)
 {
     symm_cuda_scope_t scope;
-    int rc = symm_cuda_queue_begin(queue, &scope);
-    if (MPI_SUCCESS != rc) {
-        return rc;
+    (void) pthread_mutex_lock(&queue->lock); /* fails only on misuse */
+    int entered = symm_cuda_enter(queue->device, &scope);
+    /* Also when it was not: what is under way must not outlive the wait, and a stream can be asked
+     * from outside its context. */
+    int rc = wait_all(queue);
+    if (MPI_SUCCESS == entered) {
+        symm_cuda_leave(&scope);
     }
-    rc = wait_entered(queue);
-    symm_cuda_queue_end(queue, &scope);
-    return rc;
+    (void) pthread_mutex_unlock(&queue->lock);
+    return MPI_SUCCESS == entered ? rc : entered;
 }

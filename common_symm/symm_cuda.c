@@ -35,14 +35,19 @@ int symm_cuda_enter(const symm_device_t *device, symm_cuda_scope_t *scope_p)
         }
         scope_p->pushed = true;
     }
-    (void) symm_cuda.cuThreadExchangeStreamCaptureMode(&scope_p->mode); /* only fails on bad mode */
+    /* Without it the calls that a capture forbids fail, and say so. */
+    scope_p->relaxed = CUDA_SUCCESS == symm_cuda.cuThreadExchangeStreamCaptureMode(&scope_p->mode);
     return MPI_SUCCESS;
 }
 
 void symm_cuda_leave(const symm_cuda_scope_t *scope)
 {
     CUstreamCaptureMode mode = scope->mode;
-    (void) symm_cuda.cuThreadExchangeStreamCaptureMode(&mode);
+    if (scope->relaxed) {
+        (void) symm_cuda_check_log(SYMM_LOG_WARN,
+                                   symm_cuda.cuThreadExchangeStreamCaptureMode(&mode),
+                                   "cuThreadExchangeStreamCaptureMode");
+    }
     if (scope->pushed) {
         CUcontext popped;
         (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuCtxPopCurrent(&popped),
@@ -497,18 +502,17 @@ typedef struct pointer_facts {
     CUcontext context; /* NULL for memory that belongs to none, as that of pools */
 } pointer_facts_t;
 
-static pointer_facts_t look_at(const void *ptr)
+static CUresult look_at(const void *ptr, pointer_facts_t *facts_p)
 {
-    static const pointer_facts_t unknown = {0, 0, -1, NULL};
-    pointer_facts_t facts = unknown;
+    pointer_facts_t facts = {0, 0, -1, NULL};
     CUpointer_attribute wanted[] = {
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT};
     void *values[] = {&facts.type, &facts.managed, &facts.ordinal, &facts.context};
     CUresult result =
         symm_cuda.cuPointerGetAttributes(4, wanted, values, (CUdeviceptr) (uintptr_t) ptr);
-    /* A failure means that CUDA is not in use, so it is no device memory. */
-    return CUDA_SUCCESS == result ? facts : unknown;
+    *facts_p = facts;
+    return result;
 }
 
 static bool is_device_memory(const pointer_facts_t *facts)
@@ -518,8 +522,9 @@ static bool is_device_memory(const pointer_facts_t *facts)
 
 static bool cuda_reaches(symm_device_t *device, const void *ptr)
 {
-    pointer_facts_t facts = look_at(ptr);
-    return is_device_memory(&facts) && device->ordinal == facts.ordinal &&
+    pointer_facts_t facts;
+    return CUDA_SUCCESS == look_at(ptr, &facts) && is_device_memory(&facts) &&
+           device->ordinal == facts.ordinal &&
            (NULL == facts.context || device->context == facts.context);
 }
 
@@ -529,7 +534,17 @@ static symm_pointer_kind_t cuda_pointer_kind(const void *ptr)
         atomic_store(&symm_gpu_memory_possible, false);
         return SYMM_POINTER_HOST;
     }
-    pointer_facts_t facts = look_at(ptr);
+    pointer_facts_t facts;
+    CUresult result = look_at(ptr, &facts);
+    if (CUDA_ERROR_NOT_INITIALIZED == result || CUDA_ERROR_DEINITIALIZED == result) {
+        return SYMM_POINTER_HOST; /* CUDA is not in use */
+    }
+    if (CUDA_SUCCESS != result) {
+        /* It may be a GPU's: a load would end the program, while the driver's copies, which reach
+         * all memory, end in an error at worst. */
+        (void) symm_cuda_check_log(SYMM_LOG_DEBUG, result, "cuPointerGetAttributes");
+        return SYMM_POINTER_DEVICE;
+    }
     return is_device_memory(&facts) ? SYMM_POINTER_DEVICE : SYMM_POINTER_HOST;
 }
 

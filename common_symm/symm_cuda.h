@@ -33,6 +33,7 @@ struct symm_device {
 /* What symm_cuda_enter() changed in the calling thread. */
 typedef struct symm_cuda_scope {
     bool pushed;
+    bool relaxed; /* the mode of stream capture was exchanged for a relaxed one */
     CUstreamCaptureMode mode;
 } symm_cuda_scope_t;
 

@@ -98,6 +98,9 @@ void coll_symm_call_begin(coll_symm_call_t *call);
  * all ranks. Returns MPI_SUCCESS, or the error class of the lowest rank that failed. */
 int coll_symm_call_end(const coll_symm_call_t *call, int rc);
 
+/* The same once more, for work behind the end: what a rank has staged goes back to its GPU. */
+int coll_symm_call_end_again(coll_symm_call_t *call, int rc);
+
 /* The address of rank's input or output in this process, NULL when its window is not known here. */
 const void *coll_symm_call_send_of(coll_symm_call_t *call, int rank);
 void *coll_symm_call_recv_of(coll_symm_call_t *call, int rank);

@@ -186,6 +186,12 @@ int coll_symm_call_end(const coll_symm_call_t *call, int rc)
     return agreed;
 }
 
+int coll_symm_call_end_again(coll_symm_call_t *call, int rc)
+{
+    call->number = ++call->module->comm->call; /* a number of its own, which no slot shows */
+    return coll_symm_call_end(call, rc);
+}
+
 /* The window of that serial number. Most calls name one window again and again; a serial number is
  * never used twice on a communicator, and a live window is named by its owner. */
 static const symm_window_t *window_of(coll_symm_call_t *call, uint32_t serial)

@@ -47,9 +47,8 @@ static int pass_on(coll_symm_call_t *call, const arguments_t *a)
     rc = coll_symm_call_end(call, MPI_SUCCESS == rc ? rc2 : rc);
     if (MPI_SUCCESS == rc) {
         rc = call_next(module, a, in_place ? MPI_IN_PLACE : send.host, recv.host);
-    }
-    if (OMPI_SUCCESS == rc) {
-        rc = coll_symm_stage_out(&recv);
+        rc = OMPI_SUCCESS == rc ? coll_symm_stage_out(&recv) : rc;
+        rc = coll_symm_call_end_again(call, rc);
     }
     coll_symm_stage_end(&send);
     coll_symm_stage_end(&recv);

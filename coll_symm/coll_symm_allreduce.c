@@ -29,9 +29,8 @@ static int pass_on(coll_symm_call_t *call, const void *sbuf, void *rbuf, int cou
     if (MPI_SUCCESS == rc) {
         rc = module->next_allreduce(in_place ? MPI_IN_PLACE : send.host, recv.host, count, dtype,
                                     op, comm, module->next_allreduce_module);
-    }
-    if (OMPI_SUCCESS == rc) {
-        rc = coll_symm_stage_out(&recv);
+        rc = OMPI_SUCCESS == rc ? coll_symm_stage_out(&recv) : rc;
+        rc = coll_symm_call_end_again(call, rc);
     }
     coll_symm_stage_end(&send);
     coll_symm_stage_end(&recv);

@@ -251,7 +251,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 
 CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice dev)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_ENDS);
     if (0 > fake_machine_gpu(dev)) {
         return fake_misuse(CUDA_ERROR_INVALID_DEVICE, "there is no device %d", dev);
     }
@@ -271,7 +271,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice dev)
     if (1 == before) {
         end_context(context);
     }
-    return CUDA_SUCCESS;
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
@@ -316,7 +316,7 @@ CUresult CUDAAPI cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice de
 
 CUresult CUDAAPI cuCtxDestroy(CUcontext ctx)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_ENDS);
     if (!is_known(ctx) || ctx->primary || !is_alive(ctx)) {
         return fake_misuse(CUDA_ERROR_INVALID_CONTEXT, "%p is no context of cuCtxCreate",
                            (void *) ctx);
@@ -325,7 +325,7 @@ CUresult CUDAAPI cuCtxDestroy(CUcontext ctx)
     if (ctx == fake_context_current()) {
         --depth;
     }
-    return CUDA_SUCCESS;
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuCtxGetCurrent(CUcontext *pctx)
@@ -391,7 +391,7 @@ CUresult CUDAAPI cuCtxPushCurrent(CUcontext ctx)
 
 CUresult CUDAAPI cuCtxPopCurrent(CUcontext *pctx)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_ENDS);
     if (0 == depth) {
         return fake_misuse(CUDA_ERROR_INVALID_CONTEXT, "no context is pushed in this thread");
     }
@@ -399,7 +399,7 @@ CUresult CUDAAPI cuCtxPopCurrent(CUcontext *pctx)
     if (NULL != pctx) {
         *pctx = context;
     }
-    return CUDA_SUCCESS;
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuCtxGetDevice(CUdevice *device)

@@ -146,7 +146,7 @@ static CUresult check_copy(const copy_work_t *copy, int gpu, fake_place_t *dst_p
 
 CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT | FAKE_QUEUES);
     CUresult result = fake_stream_check(hStream);
     if (CUDA_SUCCESS != result || 0 == ByteCount) {
         return result;
@@ -162,13 +162,13 @@ CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCoun
     if (CUDA_SUCCESS == result && is_synchronous(to, from)) {
         fake_stream_drain(hStream);
     }
-    return result;
+    return fake_leave(result);
 }
 
 CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N,
                                  CUstream hStream)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT | FAKE_QUEUES);
     CUresult result = fake_stream_check(hStream);
     if (CUDA_SUCCESS != result || 0 == N) {
         return result;
@@ -178,7 +178,7 @@ CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t
     fake_space_read();
     result = check_end((end_t){fill.dst, true, true}, N, fake_stream_context(hStream)->gpu, &place);
     fake_space_unlock();
-    return CUDA_SUCCESS == result ? queue_copy(hStream, &fill, false) : result;
+    return fake_leave(CUDA_SUCCESS == result ? queue_copy(hStream, &fill, false) : result);
 }
 
 CUresult CUDAAPI cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_t N)

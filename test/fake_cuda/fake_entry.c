@@ -17,6 +17,7 @@
 static atomic_bool initialised;
 static atomic_ulong calls;
 static _Thread_local const char *current;
+static _Thread_local CUresult late; /* what the call returns though it succeeds */
 static pthread_once_t options_once = PTHREAD_ONCE_INIT;
 static bool trace;
 static bool always_context;
@@ -76,6 +77,14 @@ CUresult fake_enter(const char *function, unsigned needs)
     if (trace) {
         fake_note("call %lu: %s", number, function);
     }
-    CUresult injected = fake_inject(function);
-    return CUDA_SUCCESS == injected ? check_needs(needs) : injected;
+    bool after;
+    CUresult injected = fake_inject(function, 0 != (needs & (FAKE_ENDS | FAKE_QUEUES)), &after);
+    bool acts = 0 != (needs & FAKE_ENDS) || (after && 0 != (needs & FAKE_QUEUES));
+    late = acts ? injected : CUDA_SUCCESS;
+    return CUDA_SUCCESS == injected || acts ? check_needs(needs) : injected;
+}
+
+CUresult fake_leave(CUresult result)
+{
+    return CUDA_SUCCESS == result ? late : result;
 }

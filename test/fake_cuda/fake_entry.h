@@ -17,6 +17,10 @@
 /* The context of what the call is about will do. Older drivers want one to be current, which
  * FAKE_CUDA_CONTEXT=1 asks for. */
 #define FAKE_WANTS_CONTEXT 8u
+/* Ends something, which is gone then whatever it returns; or queues work. Both return through
+ * fake_leave(). */
+#define FAKE_ENDS   16u
+#define FAKE_QUEUES 32u
 
 /* Ends the calling function with the error of a call that may not go on. */
 #define FAKE_ENTER(needs)                                                                          \
@@ -29,6 +33,9 @@
 
 /* function is the symbol's name, with its _v2 if it has one. */
 CUresult fake_enter(const char *function, unsigned needs);
+
+/* The end of a call that ends something or queues work: what it returns instead of result. */
+CUresult fake_leave(CUresult result);
 
 /* The call that this thread is in, for messages; "a stream" in a stream's own thread. */
 const char *fake_entry_name(void);

@@ -59,7 +59,7 @@ CUresult CUDAAPI cuGraphCreate(CUgraph *phGraph, unsigned int flags)
 
 CUresult CUDAAPI cuGraphDestroy(CUgraph hGraph)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_ENDS);
     if (!fake_object_remove(hGraph, FAKE_GRAPH)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -69,7 +69,7 @@ CUresult CUDAAPI cuGraphDestroy(CUgraph hGraph)
         free(node);
     }
     free(hGraph);
-    return CUDA_SUCCESS;
+    return fake_leave(CUDA_SUCCESS);
 }
 
 /* The link to node, or behind the last when it is not there. */
@@ -129,12 +129,12 @@ CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph h
 
 CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec hGraphExec)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_UNSAFE_IN_CAPTURE);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_UNSAFE_IN_CAPTURE | FAKE_ENDS);
     if (!fake_object_remove(hGraphExec, FAKE_GRAPH_EXEC)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     free(hGraphExec); /* launches under way have their own copies */
-    return CUDA_SUCCESS;
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
@@ -160,7 +160,7 @@ CUresult CUDAAPI cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphN
 
 CUresult CUDAAPI cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT | FAKE_QUEUES);
     CUresult result = fake_stream_check(hStream);
     if (CUDA_SUCCESS == result && !fake_object_check(hGraphExec, FAKE_GRAPH_EXEC)) {
         result = CUDA_ERROR_INVALID_HANDLE;
@@ -168,5 +168,5 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
     for (int i = 0; CUDA_SUCCESS == result && i < hGraphExec->count; ++i) {
         result = fake_launch_queue(&hGraphExec->nodes[i].launch, hStream);
     }
-    return result;
+    return fake_leave(result);
 }

@@ -71,7 +71,7 @@ void fake_module_free(CUmodule module)
 
 CUresult CUDAAPI cuModuleUnload(CUmodule hmod)
 {
-    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
+    FAKE_ENTER(FAKE_NEEDS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE | FAKE_ENDS);
     if (!fake_object_remove(hmod, FAKE_MODULE)) {
         return CUDA_ERROR_INVALID_HANDLE;
     }
@@ -81,7 +81,7 @@ CUresult CUDAAPI cuModuleUnload(CUmodule hmod)
     }
     fake_context_drain(context, true);
     fake_module_free(hmod);
-    return CUDA_SUCCESS;
+    return fake_leave(CUDA_SUCCESS);
 }
 
 static const fake_kernel_t *find_kernel(const char *name)

@@ -76,8 +76,8 @@ static CUresult free_memory(uintptr_t address, fake_range_kind_t kind)
 
 CUresult CUDAAPI cuMemFree(CUdeviceptr dptr)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
-    return 0 == dptr ? CUDA_SUCCESS : free_memory((uintptr_t) dptr, FAKE_DEVICE);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE | FAKE_ENDS);
+    return fake_leave(0 == dptr ? CUDA_SUCCESS : free_memory((uintptr_t) dptr, FAKE_DEVICE));
 }
 
 CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
@@ -99,8 +99,8 @@ CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
 
 CUresult CUDAAPI cuMemFreeHost(void *p)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE);
-    return free_memory((uintptr_t) p, FAKE_PINNED);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT | FAKE_UNSAFE_IN_CAPTURE | FAKE_ENDS);
+    return fake_leave(free_memory((uintptr_t) p, FAKE_PINNED));
 }
 
 CUresult CUDAAPI cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, unsigned int Flags)

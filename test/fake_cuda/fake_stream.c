@@ -238,7 +238,7 @@ CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags)
 
 CUresult CUDAAPI cuStreamDestroy(CUstream hStream)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT | FAKE_ENDS);
     CUresult result = fake_stream_check(hStream);
     if (CUDA_SUCCESS != result) {
         return result;
@@ -246,7 +246,7 @@ CUresult CUDAAPI cuStreamDestroy(CUstream hStream)
     if (fake_object_remove(hStream, FAKE_STREAM)) {
         fake_stream_end(hStream);
     }
-    return CUDA_SUCCESS;
+    return fake_leave(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuStreamQuery(CUstream hStream)

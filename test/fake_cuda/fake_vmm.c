@@ -152,7 +152,7 @@ CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 
 CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_ENDS);
     (void) pthread_mutex_lock(&lock);
     handle_t **link = find_handle(handle);
     handle_t *found = NULL == link ? NULL : *link;
@@ -165,7 +165,7 @@ CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle)
     }
     fake_physical_drop_handle(found->physical);
     free(found);
-    return CUDA_SUCCESS;
+    return fake_leave(CUDA_SUCCESS);
 }
 
 static CUresult export_descriptor(const fake_physical_t *physical, int *fd_p)
@@ -284,11 +284,11 @@ static CUresult free_reservation(uintptr_t base, size_t size)
 
 CUresult CUDAAPI cuMemAddressFree(CUdeviceptr ptr, size_t size)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_ENDS);
     fake_space_write();
     CUresult result = free_reservation((uintptr_t) ptr, size);
     fake_space_unlock();
-    return result;
+    return fake_leave(result);
 }
 
 /* The link behind which a mapping of [offset, offset + len) belongs, NULL when it would overlap. */
@@ -407,7 +407,7 @@ static void unmap(fake_range_t *range, fake_mapping_t *first, size_t end)
 
 CUresult CUDAAPI cuMemUnmap(CUdeviceptr ptr, size_t size)
 {
-    FAKE_ENTER(FAKE_NEEDS_INIT);
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_ENDS);
     fake_range_t *range;
     fake_space_write();
     fake_mapping_t *first = whole_mappings((uintptr_t) ptr, size, &range);
@@ -415,7 +415,7 @@ CUresult CUDAAPI cuMemUnmap(CUdeviceptr ptr, size_t size)
         unmap(range, first, (uintptr_t) ptr - range->base + size);
     }
     fake_space_unlock();
-    return NULL == first ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    return fake_leave(NULL == first ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
 }
 
 /* Whether the mappings up to offset `end` can be made accessible as desc says. */

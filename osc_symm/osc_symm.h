@@ -133,6 +133,12 @@ int ompi_osc_symm_put(const void *origin_addr, int origin_count, ompi_datatype_t
 int ompi_osc_symm_get(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt, int target,
                       ptrdiff_t target_disp, int target_count, ompi_datatype_t *target_dt,
                       ompi_win_t *win);
+int ompi_osc_symm_rput(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,
+                       int target, ptrdiff_t target_disp, int target_count,
+                       ompi_datatype_t *target_dt, ompi_win_t *win, ompi_request_t **request_p);
+int ompi_osc_symm_rget(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt, int target,
+                       ptrdiff_t target_disp, int target_count, ompi_datatype_t *target_dt,
+                       ompi_win_t *win, ompi_request_t **request_p);
 /* Completes all operations that this rank has started on the window. Returns an MPI error class. */
 static inline int ompi_osc_symm_complete_operations(const ompi_osc_symm_module_t *module)
 {

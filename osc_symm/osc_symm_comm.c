@@ -4,6 +4,7 @@
 #include "symm_config.h"
 
 #include "osc_symm.h"
+#include "osc_symm_request.h"
 
 #include "symm_copy.h"
 #include "symm_device.h"
@@ -122,4 +123,26 @@ int ompi_osc_symm_get(void *origin_addr, int origin_count, ompi_datatype_t *orig
 {
     return transfer(false, origin_addr, origin_count, origin_dt, target, target_disp, target_count,
                     target_dt, win);
+}
+
+int ompi_osc_symm_rput(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,
+                       int target, ptrdiff_t target_disp, int target_count,
+                       ompi_datatype_t *target_dt, ompi_win_t *win, ompi_request_t **request_p)
+{
+    int rc = ompi_osc_symm_put(origin_addr, origin_count, origin_dt, target, target_disp,
+                               target_count, target_dt, win);
+    return OMPI_SUCCESS == rc
+               ? ompi_osc_symm_request_start(ompi_osc_symm_module_of(win), request_p)
+               : rc;
+}
+
+int ompi_osc_symm_rget(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt, int target,
+                       ptrdiff_t target_disp, int target_count, ompi_datatype_t *target_dt,
+                       ompi_win_t *win, ompi_request_t **request_p)
+{
+    int rc = ompi_osc_symm_get(origin_addr, origin_count, origin_dt, target, target_disp,
+                               target_count, target_dt, win);
+    return OMPI_SUCCESS == rc
+               ? ompi_osc_symm_request_start(ompi_osc_symm_module_of(win), request_p)
+               : rc;
 }

@@ -53,24 +53,6 @@ static int compare_and_swap(const void *origin_addr, const void *compare_addr, v
     return ompi_osc_symm_unsupported("MPI_Compare_and_swap", "accumulate operations yet");
 }
 
-static int rput(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt, int target,
-                ptrdiff_t target_disp, int target_count, ompi_datatype_t *target_dt,
-                ompi_win_t *win, ompi_request_t **request)
-{
-    (void) origin_addr, (void) origin_count, (void) origin_dt, (void) target, (void) target_disp;
-    (void) target_count, (void) target_dt, (void) win, (void) request;
-    return ompi_osc_symm_unsupported("MPI_Rput", "request-based operations yet");
-}
-
-static int rget(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt, int target,
-                ptrdiff_t target_disp, int target_count, ompi_datatype_t *target_dt,
-                ompi_win_t *win, ompi_request_t **request)
-{
-    (void) origin_addr, (void) origin_count, (void) origin_dt, (void) target, (void) target_disp;
-    (void) target_count, (void) target_dt, (void) win, (void) request;
-    return ompi_osc_symm_unsupported("MPI_Rget", "request-based operations yet");
-}
-
 static int raccumulate(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,
                        int target, ptrdiff_t target_disp, int target_count,
                        ompi_datatype_t *target_dt, MPI_Op op, ompi_win_t *win,
@@ -99,8 +81,6 @@ void ompi_osc_symm_fill_unsupported(ompi_osc_base_module_t *table)
     table->osc_get_accumulate = get_accumulate;
     table->osc_fetch_and_op = fetch_and_op;
     table->osc_compare_and_swap = compare_and_swap;
-    table->osc_rput = rput;
-    table->osc_rget = rget;
     table->osc_raccumulate = raccumulate;
     table->osc_rget_accumulate = rget_accumulate;
 }

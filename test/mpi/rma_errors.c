@@ -380,10 +380,11 @@ static void request_based_operations(void)
     MPI_Request request = MPI_REQUEST_NULL;
     poison_window();
     CHECK_OK(MPI_Win_lock_all(0, window.win));
-    CHECK_CLASS(MPI_ERR_UNSUPPORTED_OPERATION,
-                MPI_Rput(&one, 1, MPI_INT64_T, 0, 0, 1, MPI_INT64_T, window.win, &request));
-    CHECK_CLASS(MPI_ERR_UNSUPPORTED_OPERATION,
-                MPI_Rget(&result, 1, MPI_INT64_T, 0, 0, 1, MPI_INT64_T, window.win, &request));
+    CHECK_CLASS(MPI_ERR_RMA_RANGE, MPI_Rput(&one, 1, MPI_INT64_T, 0, LENGTH, 1, MPI_INT64_T,
+                                            window.win, &request));
+    CHECK_CLASS(MPI_ERR_RMA_RANGE, MPI_Rget(&result, 1, MPI_INT64_T, 0, LENGTH, 1, MPI_INT64_T,
+                                            window.win, &request));
+    CHECK(MPI_REQUEST_NULL == request);
     CHECK_CLASS(
         MPI_ERR_UNSUPPORTED_OPERATION,
         MPI_Raccumulate(&one, 1, MPI_INT64_T, 0, 0, 1, MPI_INT64_T, MPI_SUM, window.win, &request));

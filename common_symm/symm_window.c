@@ -218,7 +218,7 @@ static int create_agreed(symm_window_t *window, const symm_window_request_t *req
         window->comm = comm;
         window->mapping = *mapping_p;
         window->base =
-            0 < request->service_bytes ? request->base : symm_window_base(window, window->rank);
+            0 < request->service_bytes ? request->base : symm_window_address(window, window->rank);
         window->serial = comm->next_window;
         window->collectives = decision_p->collectives;
         rc = publish(window, error, request->what);

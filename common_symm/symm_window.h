@@ -64,4 +64,12 @@ static inline void *symm_window_base(const symm_window_t *window, int rank)
     return symm_mapping_data(window->mapping, rank);
 }
 
+/* The address that the program is told of rank's allocated memory: NULL where there is none, unless
+ * the ranks' memory is contiguous and also nothing has a place. */
+static inline void *symm_window_address(const symm_window_t *window, int rank)
+{
+    bool placed = 0 < window->parts[rank].size || window->mapping->layout.contiguous;
+    return placed ? symm_window_base(window, rank) : NULL;
+}
+
 #endif

@@ -42,6 +42,20 @@ typedef enum osc_symm_held {
     OSC_SYMM_HELD_NOCHECK, /* taken with MPI_MODE_NOCHECK: nothing was locked */
 } osc_symm_held_t;
 
+/* The hints about a window's use that MPI defines (MPI-4.0, 12.2.1), told and changed at any time.
+ */
+typedef enum osc_symm_hint {
+    OSC_SYMM_HINT_NO_LOCKS,
+    OSC_SYMM_HINT_SAME_SIZE,
+    OSC_SYMM_HINT_SAME_DISP_UNIT,
+    OSC_SYMM_HINT_ACCUMULATE_ORDERING,
+    OSC_SYMM_HINT_ACCUMULATE_OPS,
+    OSC_SYMM_HINT_COUNT,
+} osc_symm_hint_t;
+
+/* Holds the longest value, "rar,raw,war,waw", with blanks to spare. */
+#define OSC_SYMM_HINT_TEXT_MAX 32
+
 /* What a window on the program's own memory has besides (osc_symm_own.c). */
 typedef struct osc_symm_own osc_symm_own_t;
 
@@ -55,6 +69,7 @@ struct ompi_osc_symm_module {
     bool dynamic;                 /* regions are looked up at each operation */
     osc_symm_own_t *own;          /* NULL for allocated memory */
     bool noncontig;               /* the info key alloc_shared_noncontig is honoured */
+    char hints[OSC_SYMM_HINT_COUNT][OSC_SYMM_HINT_TEXT_MAX]; /* the values in force */
     opal_mutex_t lock;
 
     /* The access epochs that are open. */

@@ -30,7 +30,85 @@ static const ompi_osc_symm_module_t *module_of_object(opal_infosubscriber_t *obj
     return ompi_osc_symm_module_of((const ompi_win_t *) object);
 }
 
-/* The callbacks answer with the value in force; none of them can be changed on a live window. */
+static bool is_bool(const char *value)
+{
+    return 0 == strcmp(value, "true") || 0 == strcmp(value, "false");
+}
+
+static bool is_ops(const char *value)
+{
+    return 0 == strcmp(value, "same_op") || 0 == strcmp(value, "same_op_no_op");
+}
+
+/* Whether value is "none" or names, with commas between, what shall be in order. */
+static bool is_ordering(const char *value)
+{
+    static const char *const words[] = {"rar", "raw", "war", "waw"};
+    if (0 == strcmp(value, "none")) {
+        return true;
+    }
+    for (;; value += 4) {
+        bool known = false;
+        for (int i = 0; i < 4; ++i) {
+            known = known || 0 == strncmp(value, words[i], 3);
+        }
+        if (!known || (',' != value[3] && '\0' != value[3])) {
+            return false;
+        }
+        if ('\0' == value[3]) {
+            return true;
+        }
+    }
+}
+
+static const struct {
+    const char *key;
+    const char *initial;
+    bool (*is_valid)(const char *value);
+} hints[OSC_SYMM_HINT_COUNT] = {
+    [OSC_SYMM_HINT_NO_LOCKS] = {"no_locks", "false", is_bool},
+    [OSC_SYMM_HINT_SAME_SIZE] = {"same_size", "false", is_bool},
+    [OSC_SYMM_HINT_SAME_DISP_UNIT] = {"same_disp_unit", "false", is_bool},
+    [OSC_SYMM_HINT_ACCUMULATE_ORDERING] = {"accumulate_ordering", "rar,raw,war,waw", is_ordering},
+    [OSC_SYMM_HINT_ACCUMULATE_OPS] = {"accumulate_ops", "same_op_no_op", is_ops},
+};
+
+/* Takes over a valid value that fits; leaves the one in force otherwise. */
+static void take_hint(ompi_osc_symm_module_t *module, int hint, const char *value)
+{
+    if (strlen(value) < OSC_SYMM_HINT_TEXT_MAX && hints[hint].is_valid(value)) {
+        strcpy(module->hints[hint], value);
+    }
+}
+
+/* Reads the hints that the program gave when it created the window. */
+static void read_hints(ompi_win_t *win)
+{
+    char value[MPI_MAX_INFO_VAL + 1];
+    ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
+    for (int i = 0; i < OSC_SYMM_HINT_COUNT; ++i) {
+        strcpy(module->hints[i], hints[i].initial);
+        if (symm_ompi_info_get(win->super.s_info, hints[i].key, value, sizeof(value))) {
+            take_hint(module, i, value);
+        }
+    }
+}
+
+/* The callbacks answer with the value in force; only hints can be changed on a live window. */
+
+static symm_ompi_info_text_t *answer_hint(opal_infosubscriber_t *object, symm_ompi_info_text_t *key,
+                                          symm_ompi_info_text_t *value)
+{
+    ompi_osc_symm_module_t *module = ompi_osc_symm_module_of((const ompi_win_t *) object);
+    int hint = 0;
+    while (0 != strcmp(hints[hint].key, key)) {
+        ++hint; /* we subscribe with these keys alone */
+    }
+    if (NULL != value) {
+        take_hint(module, hint, value);
+    }
+    return module->hints[hint];
+}
 
 static symm_ompi_info_text_t *answer_kind(opal_infosubscriber_t *object, symm_ompi_info_text_t *key,
                                           symm_ompi_info_text_t *value)
@@ -72,6 +150,7 @@ int ompi_osc_symm_info_publish(ompi_win_t *win, const osc_symm_decision_t *decis
 {
     bool honoured = decision->asked && '\0' == decision->reason[0];
     int rc = OMPI_SUCCESS;
+    read_hints(win);
     /* The window starts with a copy of the user's info, whatever of it is honoured. */
     if (NULL != win->super.s_info) {
         OBJ_RELEASE(win->super.s_info);
@@ -85,6 +164,9 @@ int ompi_osc_symm_info_publish(ompi_win_t *win, const osc_symm_decision_t *decis
     }
     if (OMPI_SUCCESS == rc && MPI_WIN_FLAVOR_SHARED == win->w_flavor) {
         rc = subscribe(win, KEY_NONCONTIG, answer_noncontig);
+    }
+    for (int i = 0; OMPI_SUCCESS == rc && i < OSC_SYMM_HINT_COUNT; ++i) {
+        rc = subscribe(win, hints[i].key, answer_hint);
     }
     return rc;
 }

@@ -121,9 +121,9 @@ int ompi_osc_symm_shared_query(ompi_win_t *win, int rank, size_t *size, int *dis
             ++asked;
         }
     }
-    void *base = asked < window->size ? symm_window_base(window, asked) : NULL;
-    *size = NULL != base ? window->parts[asked].size : 0;
-    *disp_unit = NULL != base ? window->parts[asked].disp_unit : 0;
-    *(void **) baseptr = base;
+    bool found = asked < window->size;
+    *size = found ? window->parts[asked].size : 0;
+    *disp_unit = found ? window->parts[asked].disp_unit : 0;
+    *(void **) baseptr = found ? symm_window_address(window, asked) : NULL;
     return OMPI_SUCCESS;
 }

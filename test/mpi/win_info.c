@@ -185,6 +185,96 @@ static void key_of_a_live_window_cannot_be_changed(void)
     }
 }
 
+/* ---- hints ---- */
+
+static const struct {
+    const char *key;
+    const char *initial;
+    const char *other;
+} hints[] = {{"no_locks", "false", "true"},
+             {"same_size", "false", "true"},
+             {"same_disp_unit", "false", "true"},
+             {"accumulate_ordering", "rar,raw,war,waw", "rar,waw"},
+             {"accumulate_ops", "same_op_no_op", "same_op"}};
+#define HINTS 5
+
+static void hints_have_initial_values(void)
+{
+    mt_win_t w;
+    int keys = 0;
+    MPI_Info told_info;
+    if (!mt_allocate(10, 1, MPI_COMM_WORLD, &w)) {
+        return;
+    }
+    for (int i = 0; i < HINTS; ++i) {
+        check_told(w.win, hints[i].key, hints[i].initial);
+    }
+    CHECK_OK(MPI_Win_get_info(w.win, &told_info));
+    CHECK_OK(MPI_Info_get_nkeys(told_info, &keys));
+    CHECK_INT(HINTS + 2, keys); /* and the two of ours that are honoured, and nothing else */
+    CHECK_OK(MPI_Info_free(&told_info));
+    mt_win_free(&w);
+}
+
+static void hints_are_taken_at_creation(void)
+{
+    for (int i = 0; i < HINTS; ++i) {
+        mt_win_t w;
+        MPI_Info info = make_info(symm_kind_name(mt_kind), NULL, NULL);
+        CHECK_OK(MPI_Info_set(info, hints[i].key, hints[i].other));
+        if (CHECK_OK(MPI_Win_allocate(10, 1, info, MPI_COMM_WORLD, &w.base, &w.win))) {
+            for (int j = 0; j < HINTS; ++j) {
+                check_told(w.win, hints[j].key, i == j ? hints[j].other : hints[j].initial);
+            }
+            CHECK_OK(MPI_Win_free(&w.win));
+        }
+        CHECK_OK(MPI_Info_free(&info));
+    }
+}
+
+static void senseless_hints_are_not_taken(void)
+{
+    static const char *const values[] = {"rar,", "war,none", "rarx", "maybe", "ra"};
+    for (int v = 0; v < 5; ++v) {
+        mt_win_t w;
+        MPI_Info info = make_info(symm_kind_name(mt_kind), NULL, NULL);
+        for (int i = 0; i < HINTS; ++i) {
+            if (0 != strcmp("accumulate_ops", hints[i].key)) { /* MPI itself refuses those */
+                CHECK_OK(MPI_Info_set(info, hints[i].key, values[v]));
+            }
+        }
+        mt_context("\"%s\"", values[v]);
+        if (CHECK_OK(MPI_Win_allocate(10, 1, info, MPI_COMM_WORLD, &w.base, &w.win))) {
+            for (int i = 0; i < HINTS; ++i) {
+                check_told(w.win, hints[i].key, hints[i].initial);
+            }
+            CHECK_OK(MPI_Win_free(&w.win));
+        }
+        CHECK_OK(MPI_Info_free(&info));
+    }
+}
+
+static void hints_of_a_live_window_can_be_changed(void)
+{
+    mt_win_t w;
+    if (!mt_allocate(10, 1, MPI_COMM_WORLD, &w)) {
+        return;
+    }
+    for (int i = 0; i < 2 * HINTS; ++i) {
+        int hint = i % HINTS;
+        const char *value = i < HINTS ? hints[hint].other : hints[hint].initial;
+        MPI_Info info;
+        CHECK_OK(MPI_Info_create(&info));
+        CHECK_OK(MPI_Info_set(info, hints[hint].key, value));
+        CHECK_OK(MPI_Info_set(info, "symm_nonsense", "1"));
+        CHECK_OK(MPI_Win_set_info(w.win, info));
+        CHECK_OK(MPI_Info_free(&info));
+        check_told(w.win, hints[hint].key, value);
+        check_not_told(w.win, "symm_nonsense");
+    }
+    mt_win_free(&w);
+}
+
 static void unknown_key_is_ignored(void)
 {
     mt_win_t w;
@@ -320,6 +410,10 @@ int main(int argc, char **argv)
     MT_RUN(noncontig_is_told_when_honoured);
     MT_RUN(noncontig_needs_all_ranks);
     MT_RUN(key_of_a_live_window_cannot_be_changed);
+    MT_RUN(hints_have_initial_values);
+    MT_RUN(hints_are_taken_at_creation);
+    MT_RUN(senseless_hints_are_not_taken);
+    MT_RUN(hints_of_a_live_window_can_be_changed);
     MT_RUN(unknown_key_is_ignored);
     MT_RUN(without_key_memory_is_the_hosts);
     MT_RUN(memory_alloc_kinds_is_no_request);

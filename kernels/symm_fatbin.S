@@ -21,6 +21,7 @@ symm_fatbin_\name\()_end:
     .size symm_fatbin_\name\()_end, 1
     .endm
 
+    fatbin atomic
     fatbin reduce
 #endif
 

@@ -8,7 +8,9 @@
 
 /* SYMM_FATBIN(enumerator, name): the fatbin of symm_<name>.cu. The makefile and symm_fatbin.S name
  * them too. */
-#define SYMM_FATBIN_LIST(SYMM_FATBIN) SYMM_FATBIN(SYMM_FATBIN_REDUCE, reduce)
+#define SYMM_FATBIN_LIST(SYMM_FATBIN)                                                              \
+    SYMM_FATBIN(SYMM_FATBIN_ATOMIC, atomic)                                                        \
+    SYMM_FATBIN(SYMM_FATBIN_REDUCE, reduce)
 
 #define SYMM_FATBIN_ENUM(enumerator, name) enumerator,
 typedef enum symm_fatbin { SYMM_FATBIN_LIST(SYMM_FATBIN_ENUM) SYMM_FATBIN_COUNT } symm_fatbin_t;

@@ -50,6 +50,7 @@ struct fake_family {
     bool (*run)(const fake_run_t *run);
 };
 
+extern const fake_family_t fake_family_atomic; /* fake_atomic.c */
 extern const fake_family_t fake_family_reduce; /* fake_reduce.c */
 
 /* The bytes of what a kernel touches, NULL when it may not, which breaks the context. */

@@ -25,6 +25,7 @@ typedef struct mca_coll_symm_component {
     int algorithm;              /* coll_symm_algorithm_t */
     size_t one_shot_max_system; /* bytes */
     size_t one_shot_max_cuda;   /* bytes */
+    size_t scratch_bytes;       /* of GPU memory per rank and communicator */
 } mca_coll_symm_component_t;
 
 /* Open MPI finds the component by this name. */
@@ -37,21 +38,29 @@ typedef struct coll_symm_told {
 
 #define COLL_SYMM_TOLD_MAX 128
 
+/* Who serves a communicator's collectives without us: the functions, and their modules, of which we
+ * hold references. */
+#define COLL_SYMM_NEXT_FIELDS(enumerator, name)                                                    \
+    mca_coll_base_module_##name##_fn_t name;                                                       \
+    mca_coll_base_module_t *name##_module;
+typedef struct coll_symm_next {
+    COLL_SYMM_LIST(COLL_SYMM_NEXT_FIELDS)
+} coll_symm_next_t;
+#undef COLL_SYMM_NEXT_FIELDS
+
 typedef struct mca_coll_symm_module {
     mca_coll_base_module_t super;
-    symm_comm_t *comm; /* a reference; live_windows 0 sends every call on */
-    mca_coll_base_module_allreduce_fn_t next_allreduce;
-    mca_coll_base_module_t *next_allreduce_module;
-    mca_coll_base_module_allgather_fn_t next_allgather;
-    mca_coll_base_module_t *next_allgather_module;
+    symm_comm_t *comm; /* a reference; watch 0 sends every call on */
+    coll_symm_next_t next;
     coll_symm_policy_t policy;
     /* The window that a buffer was found in last, as long as windows_gone says that none has gone.
      */
     const symm_window_t *recent;
     uint64_t recent_gone;
     coll_symm_descriptor_t *all; /* [size] what the ranks showed in the latest call */
-    const void **src;            /* [size] */
-    void **dst;                  /* [size] */
+    symm_block_t *row; /* [size] this rank's blocks, for collectives with counts per rank */
+    const void **src;  /* [size] */
+    void **dst;        /* [size] */
     /* The latest pair of handles that was looked up, and what it means. */
     MPI_Datatype known_datatype;
     MPI_Op known_op;
@@ -63,17 +72,33 @@ typedef struct mca_coll_symm_module {
 
 OBJ_CLASS_DECLARATION(mca_coll_symm_module_t);
 
-/* A call under way, on the caller's stack. */
-typedef struct coll_symm_call {
+typedef struct coll_symm_call coll_symm_call_t;
+
+/* A collective's own steps: calling the next component with these buffers in place of the caller's,
+ * and doing this rank's part of the plan, the barrier behind it where one is needed included. Both
+ * return an MPI error class. */
+typedef struct coll_symm_steps {
+    int (*next)(const coll_symm_call_t *call, const void *sbuf, void *rbuf);
+    int (*carry_out)(coll_symm_call_t *call);
+} coll_symm_steps_t;
+
+/* A call under way, on the caller's stack. Each collective fills what stands first. */
+struct coll_symm_call {
     mca_coll_symm_module_t *module;
-    coll_symm_descriptor_t mine;
-    const void *send; /* the input: sendbuf, or the part of recvbuf that is it */
-    void *recv;
+    const coll_symm_steps_t *steps;
+    const void *arguments; /* the collective's own, for its steps */
+    const void *sbuf;      /* as the program gave them, MPI_IN_PLACE included */
+    void *rbuf;
+    const char *send; /* first byte of the input: in sbuf, or the part of rbuf that is it */
+    size_t send_len;  /* bytes it spans, gaps included; 0 where this rank has none */
+    char *recv;       /* the same of the output */
+    size_t recv_len;
+    coll_symm_descriptor_t mine; /* collective, bytes, flags, root, op, dtype; the rest is placed */
     uint64_t number;
     coll_symm_plan_t plan;
     uint32_t blocks;             /* of the kernel that was launched, 0 for none */
     const symm_window_t *window; /* the latest one looked up */
-} coll_symm_call_t;
+};
 
 /* ---- coll_symm_module.c ---- */
 int mca_coll_symm_init_query(bool enable_progress_threads, bool enable_mpi_threads);
@@ -84,15 +109,43 @@ mca_coll_base_module_t *mca_coll_symm_comm_query(ompi_communicator_t *comm, int 
 /* Whether plans know datatype and op together; if so, the module's dtype and op are set. */
 bool coll_symm_known(mca_coll_symm_module_t *module, MPI_Datatype datatype, MPI_Op op);
 
+/* ---- coll_symm_call.c: the course of a call ---- */
+
+/* Whether collectives go to the next component unseen: no window matters to them. */
+static inline bool coll_symm_asleep(const mca_coll_symm_module_t *module)
+{
+    const symm_comm_t *comm = module->comm;
+    return 0 == atomic_load_explicit(&comm->watch, memory_order_relaxed) || comm->setting_up;
+}
+
+/* Fills in where the call's buffers begin and what they span: count elements of datatype at buf.
+ * Returns whether these are one gap-free run of len bytes. */
+bool coll_symm_call_input(coll_symm_call_t *call, const void *buf, size_t count,
+                          const ompi_datatype_t *datatype, size_t len);
+bool coll_symm_call_output(coll_symm_call_t *call, void *buf, size_t count,
+                           const ompi_datatype_t *datatype, size_t len);
+
+/* Runs a described call: agreement, plan, report; the next component where there is nothing to
+ * agree on, and where the plan says so. Returns an MPI error class. */
+int coll_symm_call_run(coll_symm_call_t *call);
+
 /* ---- coll_symm_agree.c: the steps around a plan ---- */
 
-/* Describes where the call's buffers lie: send of send_len bytes, recv of recv_len bytes. Sets
- * places, windows, offsets and the flag for buffers that are apart. */
-void coll_symm_call_place(coll_symm_call_t *call, size_t send_len, size_t recv_len);
+/* Whether calls are agreed on: the communicator sees a window. Alike on all ranks, which all call
+ * it, since the control block is made where it is missing. */
+bool coll_symm_call_open(mca_coll_symm_module_t *module);
+
+/* Describes where the call's buffers lie: sets places, windows, offsets and flags. */
+void coll_symm_call_place(coll_symm_call_t *call);
 
 /* Shows the call and reads the others', then chooses the plan. Waits for all ranks, driving
- * progress. The input is copied into the slot when it is flagged as payload. */
+ * progress. The input is copied into the slot when it is flagged as payload, the module's row where
+ * counts are per rank. */
 void coll_symm_call_begin(coll_symm_call_t *call);
+
+/* A barrier inside a plan's work, in the same number on all ranks whatever failed: orders what each
+ * rank wrote before it with what any rank reads behind it. Drives progress. */
+void coll_symm_call_step(const coll_symm_call_t *call);
 
 /* Ends the plan's work: tells the others how it went here and learns how it went there. Waits for
  * all ranks. Returns MPI_SUCCESS, or the error class of the lowest rank that failed. */
@@ -108,9 +161,18 @@ void *coll_symm_call_recv_of(coll_symm_call_t *call, int rank);
 /* What rank pushed into its slot. */
 const void *coll_symm_call_payload_of(const coll_symm_call_t *call, int rank);
 
-/* The mapping whose device and queue serve the plan: that of the output's window if it is of the
- * plan's kind, else the input's. NULL when the window is not known here. */
+/* The row of blocks that rank showed, where counts are per rank. */
+const symm_block_t *coll_symm_call_row_of(const coll_symm_call_t *call, int rank);
+
+/* The mapping whose device and queue serve the plan: that of this rank's output if it lies in a
+ * window of the plan's kind, else of its input, else of any rank's buffer. NULL when the window is
+ * not known here. */
 symm_mapping_t *coll_symm_call_mapping(coll_symm_call_t *call);
+
+/* ---- coll_symm_move.c: data movements ---- */
+
+/* The plan's work of every collective that only moves data. */
+int coll_symm_move(coll_symm_call_t *call);
 
 /* ---- coll_symm_report.c ---- */
 
@@ -123,24 +185,10 @@ void coll_symm_report_mismatch(const coll_symm_call_t *call);
 
 /* ---- coll_symm_stage.c: host copies of GPU buffers for the next component ---- */
 
-typedef struct coll_symm_stage {
-    void *user;      /* the buffer that is staged, NULL when it is used as it is */
-    void *memory;    /* what to free */
-    void *host;      /* what to pass on */
-    ptrdiff_t start; /* from user to the first byte copied */
-    size_t len;
-} coll_symm_stage_t;
-
-/* Prepares buf, count elements of datatype, for a component that knows host memory only; is_device
- * tells whether it needs that. fill copies its content. Returns an MPI error class. */
-int coll_symm_stage_in(coll_symm_stage_t *stage, const void *buf, size_t count,
-                       MPI_Datatype datatype, bool is_device, bool fill);
-
-/* Copies the content back. Returns an MPI error class. */
-int coll_symm_stage_out(const coll_symm_stage_t *stage);
-
-/* Frees the host copy. */
-void coll_symm_stage_end(coll_symm_stage_t *stage);
+/* The next component's work, on host copies where this rank's buffers are on a GPU; agreed tells
+ * whether this call was agreed on, so that a rank without memory for these does not stay away while
+ * the others wait there. Returns an MPI error class. */
+int coll_symm_pass_on(coll_symm_call_t *call, bool agreed);
 
 /* ---- one file per collective ---- */
 int mca_coll_symm_allreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,

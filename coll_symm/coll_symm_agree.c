@@ -20,6 +20,13 @@ static symm_comm_peer_t *peer_of(const coll_symm_call_t *call, int rank)
     return &call->module->comm->control->peers[rank];
 }
 
+static symm_block_t *row_of(const coll_symm_call_t *call, int rank)
+{
+    const symm_comm_t *comm = call->module->comm;
+    return symm_comm_control_row(comm->control, comm->exchange.size, rank,
+                                 (int) (call->number % 2));
+}
+
 static symm_slot_t *slot_of(const coll_symm_call_t *call, int rank)
 {
     return &peer_of(call, rank)->slots[call->number % 2];
@@ -33,7 +40,7 @@ static bool holds(const symm_window_t *window, const void *ptr, size_t len)
     return offset < range_len && len <= range_len - offset;
 }
 
-/* The window of this communicator that holds all of [ptr, ptr + len) and that collectives may use,
+/* The window that holds all of [ptr, ptr + len) and that this communicator's collectives may use,
  * NULL when there is none. Looks at the recent one before it asks the registry. */
 static const symm_window_t *find_window(mca_coll_symm_module_t *module, const void *ptr, size_t len)
 {
@@ -42,7 +49,8 @@ static const symm_window_t *find_window(mca_coll_symm_module_t *module, const vo
         return module->recent;
     }
     const symm_window_t *window = symm_window_find(ptr, len);
-    if (NULL == window || window->comm != module->comm || !window->collectives) {
+    if (NULL == window || !window->collectives ||
+        window != symm_comm_find_window(module->comm, window->serial)) {
         return NULL;
     }
     module->recent = window;
@@ -56,7 +64,7 @@ static coll_symm_place_t place_of(mca_coll_symm_module_t *module, const void *pt
                                   const symm_window_t **window_p, uint32_t *serial_p,
                                   uint64_t *offset_p)
 {
-    const symm_window_t *window = find_window(module, ptr, len);
+    const symm_window_t *window = 0 == len ? NULL : find_window(module, ptr, len);
     *window_p = window;
     if (NULL != window) {
         *serial_p = window->serial;
@@ -66,6 +74,9 @@ static coll_symm_place_t place_of(mca_coll_symm_module_t *module, const void *pt
     }
     *serial_p = 0;
     *offset_p = 0;
+    if (0 == len) {
+        return COLL_SYMM_NOWHERE;
+    }
     return SYMM_POINTER_DEVICE == symm_pointer_kind(ptr) ? COLL_SYMM_DEVICE : COLL_SYMM_HOST;
 }
 
@@ -86,24 +97,25 @@ static bool within_reach(const symm_window_t *send, const symm_window_t *recv,
            mapping->ops->reaches(mapping->device, call->recv);
 }
 
-void coll_symm_call_place(coll_symm_call_t *call, size_t send_len, size_t recv_len)
+static void set_flag(coll_symm_descriptor_t *d, uint8_t flag, bool on)
+{
+    d->flags = (uint8_t) (on ? d->flags | flag : d->flags & ~flag);
+}
+
+void coll_symm_call_place(coll_symm_call_t *call)
 {
     const symm_window_t *send, *recv;
     coll_symm_descriptor_t *mine = &call->mine;
     mca_coll_symm_module_t *module = call->module;
-    mine->send_place = (uint8_t) place_of(module, call->send, send_len, &send, &mine->send_window,
-                                          &mine->send_offset);
-    mine->recv_place = (uint8_t) place_of(module, call->recv, recv_len, &recv, &mine->recv_window,
-                                          &mine->recv_offset);
-    if (!within_reach(send, recv, call)) {
-        mine->flags |= COLL_SYMM_APART;
-    }
-    bool host = COLL_SYMM_HOST == mine->send_place || COLL_SYMM_WINDOW_SYSTEM == mine->send_place;
-    host =
-        host && (COLL_SYMM_HOST == mine->recv_place || COLL_SYMM_WINDOW_SYSTEM == mine->recv_place);
-    if (host && send_len <= SYMM_SLOT_PAYLOAD_BYTES && 0 == (mine->flags & COLL_SYMM_UNSUPPORTED)) {
-        mine->flags |= COLL_SYMM_PAYLOAD;
-    }
+    mine->send_place =
+        place_of(module, call->send, call->send_len, &send, &mine->send_window, &mine->send_offset);
+    mine->recv_place =
+        place_of(module, call->recv, call->recv_len, &recv, &mine->recv_window, &mine->recv_offset);
+    bool fits = !coll_symm_descriptor_on_gpu(mine) && call->send_len <= SYMM_SLOT_PAYLOAD_BYTES &&
+                0 == (mine->flags & COLL_SYMM_UNSUPPORTED);
+    mine->algorithm = (uint8_t) mca_coll_symm_component.algorithm;
+    set_flag(mine, COLL_SYMM_APART, !within_reach(send, recv, call));
+    set_flag(mine, COLL_SYMM_PAYLOAD, fits);
 }
 
 /* Asks for the payload's further lines, which are on their way while we choose the plan. Not
@@ -126,7 +138,7 @@ static void read_slot(const coll_symm_call_t *call, int rank, symm_spin_t *spin)
         symm_spin_once(spin);
     }
     if (0 != (call->mine.flags & COLL_SYMM_PAYLOAD)) {
-        prefetch_payload(slot, call->mine.bytes);
+        prefetch_payload(slot, call->send_len);
     }
     memcpy(&call->module->all[rank], slot->descriptor, sizeof(call->mine));
 }
@@ -135,11 +147,16 @@ static void read_slot(const coll_symm_call_t *call, int rank, symm_spin_t *spin)
  * have to come back before the call's number can be stored. */
 static void show(const coll_symm_call_t *call)
 {
-    symm_slot_t *slot = slot_of(call, call->module->comm->exchange.rank);
-    size_t payload = 0 != (call->mine.flags & COLL_SYMM_PAYLOAD) ? call->mine.bytes : 0;
+    const symm_exchange_t *exchange = &call->module->comm->exchange;
+    symm_slot_t *slot = slot_of(call, exchange->rank);
+    size_t payload = 0 != (call->mine.flags & COLL_SYMM_PAYLOAD) ? call->send_len : 0;
     size_t first = payload < SHORT_PAYLOAD ? payload : SHORT_PAYLOAD;
+    if (coll_symm_traits(call->mine.collective)->rows && SYMM_ROW_RANKS_MAX >= exchange->size) {
+        memcpy(row_of(call, exchange->rank), call->module->row,
+               (size_t) exchange->size * sizeof(symm_block_t));
+    }
     if (first < payload) {
-        memcpy(slot->payload + first, (const char *) call->send + first, payload - first);
+        memcpy(slot->payload + first, call->send + first, payload - first);
         atomic_signal_fence(memory_order_release); /* the compiler keeps this order, too */
     }
     memcpy(slot->descriptor, &call->mine, sizeof(call->mine));
@@ -147,6 +164,19 @@ static void show(const coll_symm_call_t *call)
         memcpy(slot->payload, call->send, first);
     }
     atomic_store_explicit(&slot->call, call->number, memory_order_release);
+}
+
+bool coll_symm_call_open(mca_coll_symm_module_t *module)
+{
+    symm_comm_t *comm = module->comm;
+    if (0 == atomic_load_explicit(&comm->live_windows, memory_order_relaxed) ||
+        comm->control_failed) {
+        return false;
+    }
+    if (NULL == comm->control) {
+        comm->control_failed = MPI_SUCCESS != symm_comm_make_control(comm, "a collective");
+    }
+    return !comm->control_failed;
 }
 
 void coll_symm_call_begin(coll_symm_call_t *call)
@@ -165,12 +195,26 @@ void coll_symm_call_begin(coll_symm_call_t *call)
     coll_symm_plan_choose(module->all, exchange->size, &module->policy, &call->plan);
 }
 
+void coll_symm_call_step(const coll_symm_call_t *call)
+{
+    symm_comm_t *comm = call->module->comm;
+    uint64_t step = ++comm->step;
+    symm_spin_t spin = SYMM_SPIN_INIT;
+    /* Release: what this rank wrote into the others' memory comes before its arrival. */
+    atomic_store_explicit(&peer_of(call, comm->exchange.rank)->step, step, memory_order_release);
+    for (int r = 0; r < comm->exchange.size; ++r) {
+        while (step > atomic_load_explicit(&peer_of(call, r)->step, memory_order_acquire)) {
+            symm_spin_once(&spin);
+        }
+    }
+}
+
 int coll_symm_call_end(const coll_symm_call_t *call, int rc)
 {
     const symm_exchange_t *exchange = &call->module->comm->exchange;
     symm_comm_peer_t *mine = peer_of(call, exchange->rank);
     symm_spin_t spin = SYMM_SPIN_INIT;
-    mine->left_code = rc;
+    mine->left_code[call->number % 2] = rc;
     /* Release: what this rank wrote into the others' buffers comes before its leaving. */
     atomic_store_explicit(&mine->left, call->number, memory_order_release);
     int agreed = MPI_SUCCESS;
@@ -180,7 +224,7 @@ int coll_symm_call_end(const coll_symm_call_t *call, int rc)
             symm_spin_once(&spin);
         }
         if (MPI_SUCCESS == agreed) {
-            agreed = peer->left_code;
+            agreed = peer->left_code[call->number % 2];
         }
     }
     return agreed;
@@ -225,10 +269,25 @@ const void *coll_symm_call_payload_of(const coll_symm_call_t *call, int rank)
     return slot_of(call, rank)->payload;
 }
 
+const symm_block_t *coll_symm_call_row_of(const coll_symm_call_t *call, int rank)
+{
+    return row_of(call, rank);
+}
+
+/* The window of the plan's kind that rank passes, 0 when it passes none. */
+static uint32_t window_in(const coll_symm_descriptor_t *d, uint8_t place)
+{
+    return d->recv_place == place ? d->recv_window : d->send_place == place ? d->send_window : 0;
+}
+
 symm_mapping_t *coll_symm_call_mapping(coll_symm_call_t *call)
 {
-    const coll_symm_descriptor_t *mine = &call->mine;
-    bool output = mine->recv_place == call->plan.place;
-    const symm_window_t *window = window_of(call, output ? mine->recv_window : mine->send_window);
+    const mca_coll_symm_module_t *module = call->module;
+    uint8_t place = (uint8_t) call->plan.place;
+    uint32_t serial = window_in(&call->mine, place);
+    for (int r = 0; 0 == serial && r < module->comm->exchange.size; ++r) {
+        serial = window_in(&module->all[r], place);
+    }
+    const symm_window_t *window = window_of(call, serial);
     return NULL == window ? NULL : window->mapping;
 }

@@ -9,32 +9,24 @@
 #include "symm_device.h"
 #include "symm_reduce_kernel.h"
 
-/* The next component's allreduce, on host copies where this rank's buffers are on a GPU. */
-static int pass_on(coll_symm_call_t *call, const void *sbuf, void *rbuf, int count,
-                   ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm)
+/* The arguments, to pass on. */
+typedef struct arguments {
+    int count;
+    ompi_datatype_t *dtype;
+    MPI_Op op;
+    ompi_communicator_t *comm;
+} arguments_t;
+
+static int call_next(const mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf,
+                     void *rbuf)
 {
-    mca_coll_symm_module_t *module = call->module;
-    if (!call->plan.stage) {
-        return module->next_allreduce(sbuf, rbuf, count, dtype, op, comm,
-                                      module->next_allreduce_module);
-    }
-    coll_symm_stage_t send, recv;
-    bool in_place = MPI_IN_PLACE == sbuf;
-    bool device_send = !in_place && coll_symm_is_device(call->mine.send_place);
-    int rc = coll_symm_stage_in(&send, sbuf, (size_t) count, dtype, device_send, true);
-    int rc2 = coll_symm_stage_in(&recv, rbuf, (size_t) count, dtype,
-                                 coll_symm_is_device(call->mine.recv_place), true);
-    /* A rank that cannot stage must not stay away while the others wait in the next component. */
-    rc = coll_symm_call_end(call, MPI_SUCCESS == rc ? rc2 : rc);
-    if (MPI_SUCCESS == rc) {
-        rc = module->next_allreduce(in_place ? MPI_IN_PLACE : send.host, recv.host, count, dtype,
-                                    op, comm, module->next_allreduce_module);
-        rc = OMPI_SUCCESS == rc ? coll_symm_stage_out(&recv) : rc;
-        rc = coll_symm_call_end_again(call, rc);
-    }
-    coll_symm_stage_end(&send);
-    coll_symm_stage_end(&recv);
-    return rc;
+    return module->next.allreduce(sbuf, rbuf, a->count, a->dtype, a->op, a->comm,
+                                  module->next.allreduce_module);
+}
+
+static int next(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+{
+    return call_next(call->module, call->arguments, sbuf, rbuf);
 }
 
 /* The reduction of count elements of all ranks' sources, module->src, into ndst of module->dst. */
@@ -118,13 +110,11 @@ static int two_shot(coll_symm_call_t *call, uint64_t count)
     return run(call, &reduce);
 }
 
-/* The plan's work on this rank, the barrier behind it where one is needed included. */
-static int carry_out(coll_symm_call_t *call, uint64_t count)
+static int carry_out(coll_symm_call_t *call)
 {
+    const arguments_t *a = call->arguments;
+    uint64_t count = (uint64_t) a->count;
     switch (call->plan.path) {
-    case COLL_SYMM_MISMATCH:
-        coll_symm_report_mismatch(call);
-        return call->plan.code;
     case COLL_SYMM_PUSH_SLOT:
         return reduce_slots(call, count);
     case COLL_SYMM_LOCAL:
@@ -140,41 +130,36 @@ static int carry_out(coll_symm_call_t *call, uint64_t count)
     }
 }
 
-static void describe(coll_symm_call_t *call, const void *sbuf, void *rbuf, size_t count,
-                     ompi_datatype_t *dtype, MPI_Op op)
+static void describe(coll_symm_call_t *call, const arguments_t *a)
 {
     mca_coll_symm_module_t *module = call->module;
-    bool in_place = MPI_IN_PLACE == sbuf;
-    ptrdiff_t start; /* not 0 with derived datatypes only, which are looked up to be staged */
-    size_t span = symm_ompi_span(dtype, count, &start);
-    call->recv = (char *) rbuf + start;
-    call->send = in_place ? call->recv : (const char *) sbuf + start;
+    bool in_place = MPI_IN_PLACE == call->sbuf;
+    size_t count = (size_t) a->count;
+    size_t bytes = count * a->dtype->super.size;
+    (void) coll_symm_call_output(call, call->rbuf, count, a->dtype, bytes);
+    (void) coll_symm_call_input(call, in_place ? call->rbuf : call->sbuf, count, a->dtype, bytes);
     call->mine.collective = COLL_SYMM_ALLREDUCE;
-    call->mine.algorithm = (uint8_t) mca_coll_symm_component.algorithm;
+    call->mine.bytes = bytes;
     call->mine.flags = in_place ? COLL_SYMM_IN_PLACE : 0;
-    if (coll_symm_known(module, dtype, op)) {
+    if (coll_symm_known(module, a->dtype, a->op)) {
         call->mine.op = (uint8_t) module->op;
         call->mine.dtype = (uint8_t) module->dtype;
     } else {
         call->mine.flags |= COLL_SYMM_UNSUPPORTED;
     }
-    call->mine.bytes = count * dtype->super.size;
-    coll_symm_call_place(call, span, span);
 }
 
 int mca_coll_symm_allreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
                             MPI_Op op, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
+    static const coll_symm_steps_t steps = {next, carry_out};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    if (0 == atomic_load_explicit(&symm->comm->live_windows, memory_order_relaxed)) {
-        return symm->next_allreduce(sbuf, rbuf, count, dtype, op, comm,
-                                    symm->next_allreduce_module);
+    arguments_t arguments = {count, dtype, op, comm};
+    if (coll_symm_asleep(symm)) {
+        return call_next(symm, &arguments, sbuf, rbuf);
     }
-    coll_symm_call_t call = {.module = symm};
-    describe(&call, sbuf, rbuf, (size_t) count, dtype, op);
-    coll_symm_call_begin(&call);
-    int rc = COLL_SYMM_PASS == call.plan.path ? pass_on(&call, sbuf, rbuf, count, dtype, op, comm)
-                                              : carry_out(&call, (uint64_t) count);
-    coll_symm_report(&call);
-    return rc;
+    coll_symm_call_t call = {
+        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    describe(&call, &arguments);
+    return coll_symm_call_run(&call);
 }

@@ -12,6 +12,7 @@
 /* Measured with symm_perf, see docs/measurements.md. */
 #define DEFAULT_ONE_SHOT_MAX_SYSTEM ((size_t) 16 << 10)
 #define DEFAULT_ONE_SHOT_MAX_CUDA   ((size_t) 512 << 10)
+#define DEFAULT_SCRATCH_BYTES       ((size_t) 64 << 20)
 
 static const mca_base_var_enum_value_t algorithms[] = {
     {COLL_SYMM_AUTO, "auto"},
@@ -73,6 +74,12 @@ static int component_register(void)
                   "Largest all-reduce on GPU memory that each rank does for itself, reading all "
                   "inputs (bytes; the same on all ranks; default: 524288)",
                   &component->one_shot_max_cuda);
+    component->scratch_bytes = DEFAULT_SCRATCH_BYTES;
+    register_size("scratch_bytes",
+                  "GPU memory per rank and communicator through which collectives move what is in "
+                  "no window, made when it is needed first (bytes; 0: none, such calls are staged "
+                  "on the host; the same on all ranks; default: 64 MiB)",
+                  &component->scratch_bytes);
     register_algorithm();
     return OMPI_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include "coll_symm.h"
 
 #include "symm_log.h"
+#include "symm_options.h"
 #include "symm_reduce_params.h"
 
 #include <stdlib.h>
@@ -22,13 +23,14 @@ static void module_destruct(mca_coll_symm_module_t *module)
         symm_comm_detach(module->comm); /* the communicator is going */
         symm_comm_release(module->comm);
     }
-    if (NULL != module->next_allreduce_module) {
-        OBJ_RELEASE(module->next_allreduce_module);
+#define RELEASE_NEXT(enumerator, name)                                                             \
+    if (NULL != module->next.name##_module) {                                                      \
+        OBJ_RELEASE(module->next.name##_module);                                                   \
     }
-    if (NULL != module->next_allgather_module) {
-        OBJ_RELEASE(module->next_allgather_module);
-    }
+    COLL_SYMM_LIST(RELEASE_NEXT)
+#undef RELEASE_NEXT
     free(module->all);
+    free(module->row);
     free(module->src);
     free(module->dst);
 }
@@ -39,7 +41,7 @@ OBJ_CLASS_INSTANCE(mca_coll_symm_module_t, mca_coll_base_module_t, module_constr
 int mca_coll_symm_init_query(bool enable_progress_threads, bool enable_mpi_threads)
 {
     (void) enable_progress_threads;
-    (void) enable_mpi_threads;
+    symm_options.share_windows = !enable_mpi_threads;
     if (mca_coll_symm_component.verbose > symm_log_level) {
         symm_log_level = mca_coll_symm_component.verbose;
     }
@@ -47,35 +49,65 @@ int mca_coll_symm_init_query(bool enable_progress_threads, bool enable_mpi_threa
     return OMPI_SUCCESS;
 }
 
+/* Whether there is somebody below for every collective. */
+static bool is_complete(const mca_coll_base_comm_coll_t *below)
+{
+#define HAS_NEXT(enumerator, name) &&NULL != below->coll_##name##_module
+    return true COLL_SYMM_LIST(HAS_NEXT);
+#undef HAS_NEXT
+}
+
 /* Puts the module in front of whoever serves the communicator without it. */
 static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
 {
     mca_coll_symm_module_t *module = (mca_coll_symm_module_t *) base;
     const mca_coll_base_comm_coll_t *below = comm->c_coll;
-    if (NULL == below->coll_allreduce_module || NULL == below->coll_allgather_module) {
+    if (!is_complete(below)) {
         symm_log(SYMM_LOG_WARN,
                  "coll/symm has no component below it to hand other calls to; it "
                  "stays off on this communicator. Do not give it alone to --mca coll");
         return OMPI_ERR_NOT_FOUND;
     }
-    module->next_allreduce = below->coll_allreduce;
-    module->next_allreduce_module = below->coll_allreduce_module;
-    OBJ_RETAIN(module->next_allreduce_module);
-    module->next_allgather = below->coll_allgather;
-    module->next_allgather_module = below->coll_allgather_module;
-    OBJ_RETAIN(module->next_allgather_module);
+#define TAKE_NEXT(enumerator, function)                                                            \
+    module->next.function = below->coll_##function;                                                \
+    module->next.function##_module = below->coll_##function##_module;                              \
+    OBJ_RETAIN(module->next.function##_module);
+    COLL_SYMM_LIST(TAKE_NEXT)
+#undef TAKE_NEXT
     return OMPI_SUCCESS;
+}
+
+/* Numbers that tell the communicator's processes apart, NULL when memory is short. The caller frees
+ * them. */
+static uint64_t *list_members(ompi_communicator_t *comm, size_t size)
+{
+    uint64_t *members = malloc(size * sizeof(*members));
+    for (size_t r = 0; NULL != members && r < size; ++r) {
+        members[r] = symm_ompi_process_number(comm, (int) r);
+    }
+    return members;
+}
+
+static symm_comm_t *make_comm(ompi_communicator_t *comm, size_t size)
+{
+    uint64_t *members = list_members(comm, size);
+    symm_comm_t *made =
+        NULL == members ? NULL
+                        : symm_comm_create_shared(comm, ompi_comm_rank(comm), (int) size, members);
+    free(members);
+    return made;
 }
 
 static int allocate(mca_coll_symm_module_t *module, ompi_communicator_t *comm)
 {
     size_t size = (size_t) ompi_comm_size(comm);
-    module->comm = symm_comm_create_shared(comm, ompi_comm_rank(comm), (int) size);
+    module->comm = make_comm(comm, size);
+    module->row = calloc(size, sizeof(*module->row));
     module->all = calloc(size, sizeof(*module->all));
     module->src = calloc(size, sizeof(*module->src));
     module->dst = calloc(size, sizeof(*module->dst));
-    bool whole =
-        NULL != module->comm && NULL != module->all && NULL != module->src && NULL != module->dst;
+    bool whole = NULL != module->comm && NULL != module->row && NULL != module->all &&
+                 NULL != module->src && NULL != module->dst;
     return whole ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
@@ -96,10 +128,12 @@ mca_coll_base_module_t *mca_coll_symm_comm_query(ompi_communicator_t *comm, int 
         .one_shot_max = {mca_coll_symm_component.one_shot_max_system,
                          mca_coll_symm_component.one_shot_max_cuda},
         .gpu_max_ranks = SYMM_REDUCE_MAX_RANKS,
+        .scratch_bytes = mca_coll_symm_component.scratch_bytes,
     };
     module->super.coll_module_enable = module_enable;
-    module->super.coll_allreduce = mca_coll_symm_allreduce;
-    module->super.coll_allgather = mca_coll_symm_allgather;
+#define SERVE(enumerator, name) module->super.coll_##name = mca_coll_symm_##name;
+    COLL_SYMM_LIST(SERVE)
+#undef SERVE
     *priority = mca_coll_symm_component.priority;
     return &module->super;
 }

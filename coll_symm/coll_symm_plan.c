@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
  * The choice of plans (design, "Collectives"). Carrying them out is the work of
- * coll_symm_allreduce.c and coll_symm_allgather.c. */
+ * coll_symm_allreduce.c and coll_symm_move.c. */
 #include "symm_config.h"
 
 #include "coll_symm_plan.h"
@@ -8,6 +8,19 @@
 #include <mpi.h>
 
 #define SLICE_ALIGN 128 /* bytes: a full line of GPU memory, two of host memory */
+#define PIECE_ALIGN 256 /* bytes: as well aligned as windows' data */
+
+/* By collective. */
+static const coll_symm_traits_t traits[COLL_SYMM_COLLECTIVES] = {
+    [COLL_SYMM_NONE] = {.name = "?"},
+    [COLL_SYMM_ALLREDUCE] = {.name = "allreduce", .reduces = true},
+    [COLL_SYMM_ALLGATHER] = {.name = "allgather", .send = COLL_SYMM_SAME, .recv = COLL_SYMM_BLOCKS},
+};
+
+const coll_symm_traits_t *coll_symm_traits(uint8_t collective)
+{
+    return &traits[collective < COLL_SYMM_COLLECTIVES ? collective : COLL_SYMM_NONE];
+}
 
 /* What the descriptors of all ranks have in common. */
 typedef struct summary {
@@ -29,25 +42,45 @@ static bool is_window(uint8_t place)
     return COLL_SYMM_WINDOW_SYSTEM == place || COLL_SYMM_WINDOW_CUDA == place;
 }
 
-/* The kind of window to work on: that of the first rank's buffers. */
-static coll_symm_place_t candidate_place(const coll_symm_descriptor_t *first)
+/* The kind of window that a reduction works on: that of the first rank that passes one. */
+static coll_symm_place_t first_window(const coll_symm_descriptor_t *all, int size)
 {
-    uint8_t place = is_window(first->recv_place) ? first->recv_place : first->send_place;
-    return is_window(place) ? (coll_symm_place_t) place : COLL_SYMM_WINDOW_SYSTEM;
+    for (int r = 0; r < size; ++r) {
+        uint8_t place = is_window(all[r].recv_place) ? all[r].recv_place : all[r].send_place;
+        if (is_window(place)) {
+            return (coll_symm_place_t) place;
+        }
+    }
+    return COLL_SYMM_WINDOW_SYSTEM;
+}
+
+/* That of a data movement: copies between host and GPU memory are the GPU's work. */
+static coll_symm_place_t gpu_if_any(const coll_symm_descriptor_t *all, int size)
+{
+    for (int r = 0; r < size; ++r) {
+        if (coll_symm_descriptor_on_gpu(&all[r])) {
+            return COLL_SYMM_WINDOW_CUDA;
+        }
+    }
+    return COLL_SYMM_WINDOW_SYSTEM;
+}
+
+static bool is_in(uint8_t place, coll_symm_place_t window)
+{
+    return place == window || COLL_SYMM_NOWHERE == place;
 }
 
 static void include(summary_t *s, const coll_symm_descriptor_t *d)
 {
     coll_symm_place_t outside =
         COLL_SYMM_WINDOW_CUDA == s->place ? COLL_SYMM_DEVICE : COLL_SYMM_HOST;
-    bool recv_in = d->recv_place == s->place;
+    bool recv_in = is_in(d->recv_place, s->place);
     s->supported = s->supported && 0 == (d->flags & COLL_SYMM_UNSUPPORTED);
     s->payload = s->payload && 0 != (d->flags & COLL_SYMM_PAYLOAD);
     s->in_place = s->in_place || 0 != (d->flags & COLL_SYMM_IN_PLACE);
-    s->device =
-        s->device || coll_symm_is_device(d->send_place) || coll_symm_is_device(d->recv_place);
+    s->device = s->device || coll_symm_descriptor_on_gpu(d);
     s->together = s->together && 0 == (d->flags & COLL_SYMM_APART);
-    s->send_in = s->send_in && d->send_place == s->place;
+    s->send_in = s->send_in && is_in(d->send_place, s->place);
     s->recv_in = s->recv_in && recv_in;
     s->recv_near = s->recv_near && (recv_in || d->recv_place == outside);
     if (d->algorithm != s->algorithm) {
@@ -63,7 +96,8 @@ static summary_t summarize(const coll_symm_descriptor_t *all, int size)
                    .send_in = true,
                    .recv_in = true,
                    .recv_near = true,
-                   .place = candidate_place(&all[0]),
+                   .place = coll_symm_traits(all[0].collective)->reduces ? first_window(all, size)
+                                                                         : gpu_if_any(all, size),
                    .algorithm = (coll_symm_algorithm_t) all[0].algorithm};
     for (int r = 0; r < size; ++r) {
         include(&s, &all[r]);
@@ -71,25 +105,45 @@ static summary_t summarize(const coll_symm_descriptor_t *all, int size)
     return s;
 }
 
-/* MPI_SUCCESS when the ranks make the same call; otherwise the error class of the first difference.
- * Arguments that no plan knows are left to the next component to judge. */
-static int compare(const coll_symm_descriptor_t *all, int size, bool supported)
+/* MPI_SUCCESS when both ranks make the same call; otherwise the error class of the first
+ * difference. Arguments that no plan knows are left to the next component to judge. */
+static int compare(const coll_symm_descriptor_t *a, const coll_symm_descriptor_t *b, bool supported)
 {
-    for (int r = 1; r < size; ++r) {
-        if (all[r].collective != all[0].collective) {
-            return MPI_ERR_OTHER;
-        }
-        if (supported && all[r].dtype != all[0].dtype) {
-            return MPI_ERR_TYPE;
-        }
-        if (supported && all[r].op != all[0].op) {
-            return MPI_ERR_OP;
-        }
-        if (supported && all[r].bytes != all[0].bytes) {
-            return MPI_ERR_TRUNCATE;
-        }
+    const coll_symm_traits_t *t = coll_symm_traits(a->collective);
+    if (a->collective != b->collective) {
+        return MPI_ERR_OTHER;
     }
-    return MPI_SUCCESS;
+    if (a->root != b->root) {
+        return MPI_ERR_ROOT;
+    }
+    if (!supported) {
+        return MPI_SUCCESS;
+    }
+    if (a->dtype != b->dtype) {
+        return MPI_ERR_TYPE;
+    }
+    if (a->op != b->op) {
+        return MPI_ERR_OP;
+    }
+    return t->rows || a->bytes == b->bytes ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+}
+
+static int compare_all(const coll_symm_descriptor_t *all, int size, bool supported)
+{
+    int code = MPI_SUCCESS;
+    for (int r = 1; MPI_SUCCESS == code && r < size; ++r) {
+        code = compare(&all[0], &all[r], supported);
+    }
+    return code;
+}
+
+int coll_symm_plan_mismatch(const coll_symm_descriptor_t *all, int size)
+{
+    int other = 1;
+    while (other < size - 1 && MPI_SUCCESS == compare(&all[0], &all[other], true)) {
+        ++other;
+    }
+    return other;
 }
 
 static coll_symm_path_t choose_allreduce(const summary_t *s, uint64_t bytes, int size,
@@ -116,21 +170,52 @@ static coll_symm_path_t choose_allreduce(const summary_t *s, uint64_t bytes, int
     return two_shot ? COLL_SYMM_TWO_SHOT_PATH : COLL_SYMM_PASS;
 }
 
-static coll_symm_path_t choose_allgather(const summary_t *s)
+/* Whether the output is an input, too, that others may not have had when theirs arrives. */
+static bool overwrites_input(const coll_symm_descriptor_t *d)
+{
+    const coll_symm_traits_t *t = coll_symm_traits(d->collective);
+    return 0 != (d->flags & COLL_SYMM_IN_PLACE) && COLL_SYMM_ALL_RANKS == t->rooted &&
+           COLL_SYMM_SAME != t->send;
+}
+
+size_t coll_symm_scratch_piece(uint64_t scratch_bytes, int size)
+{
+    uint64_t parts = 2 * (uint64_t) (1 < size ? size - 1 : 1);
+    return (size_t) (scratch_bytes / parts / PIECE_ALIGN * PIECE_ALIGN);
+}
+
+bool coll_symm_lands_in_scratch(const coll_symm_descriptor_t *d)
+{
+    return overwrites_input(d) || !is_in(d->recv_place, COLL_SYMM_WINDOW_CUDA);
+}
+
+static coll_symm_path_t choose_move(const summary_t *s, const coll_symm_descriptor_t *first,
+                                    int size, const coll_symm_policy_t *policy)
 {
     bool gpu = COLL_SYMM_WINDOW_CUDA == s->place;
+    bool direct = !overwrites_input(first);
     if (s->payload) {
         return COLL_SYMM_PUSH_SLOT;
     }
-    if (!s->together || (!gpu && s->device)) {
+    if (!s->together) {
         return COLL_SYMM_PASS;
     }
     /* Copy engines write to a peer faster than they read from it; a host core the other way round.
      */
-    if (s->recv_in && (gpu || !s->send_in)) {
+    if (direct && s->recv_in && (gpu || !s->send_in)) {
         return COLL_SYMM_COPY_PUSH;
     }
-    return s->send_in ? COLL_SYMM_COPY_PULL : COLL_SYMM_PASS;
+    if (direct && s->send_in) {
+        return COLL_SYMM_COPY_PULL;
+    }
+    bool scratch = gpu && 0 < coll_symm_scratch_piece(policy->scratch_bytes, size);
+    return scratch ? COLL_SYMM_COPY_SCRATCH : COLL_SYMM_PASS;
+}
+
+/* Whether any buffer is in a window or on a GPU. */
+static bool uses_windows(const coll_symm_descriptor_t *d)
+{
+    return coll_symm_descriptor_on_gpu(d) || is_window(d->send_place) || is_window(d->recv_place);
 }
 
 void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,
@@ -138,17 +223,17 @@ void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,
 {
     summary_t s = summarize(all, size);
     *plan_p = (coll_symm_plan_t){.path = COLL_SYMM_PASS, .place = s.place, .stage = s.device};
-    plan_p->code = compare(all, size, s.supported);
+    plan_p->code = compare_all(all, size, s.supported);
     if (MPI_SUCCESS != plan_p->code) {
         plan_p->path = COLL_SYMM_MISMATCH;
     } else if (!s.supported) {
         plan_p->path = COLL_SYMM_PASS;
-    } else if (1 == size && (s.send_in || s.recv_in)) {
+    } else if (1 == size && uses_windows(&all[0])) {
         plan_p->path = COLL_SYMM_LOCAL;
     } else if (COLL_SYMM_ALLREDUCE == all[0].collective) {
         plan_p->path = choose_allreduce(&s, all[0].bytes, size, policy);
     } else {
-        plan_p->path = choose_allgather(&s);
+        plan_p->path = choose_move(&s, &all[0], size, policy);
     }
 }
 
@@ -188,17 +273,8 @@ const char *coll_symm_plan_name(const coll_symm_plan_t *plan)
         return gpu ? "copy_push_ce" : "copy_push_host";
     case COLL_SYMM_COPY_PULL:
         return gpu ? "copy_pull_ce" : "copy_pull_host";
-    }
-    return "?";
-}
-
-const char *coll_symm_collective_name(coll_symm_collective_t collective)
-{
-    switch (collective) {
-    case COLL_SYMM_ALLREDUCE:
-        return "allreduce";
-    case COLL_SYMM_ALLGATHER:
-        return "allgather";
+    case COLL_SYMM_COPY_SCRATCH:
+        return "copy_scratch_ce";
     }
     return "?";
 }

@@ -11,10 +11,43 @@
 #include "symm_control.h"
 #include "symm_types.h"
 
+/* X(enumerator, name): the collectives that are served here; 0 is a slot that was never written. A
+ * new one gets a line here, mca_coll_symm_<name>() and a row in coll_symm_plan.c's table. */
+#define COLL_SYMM_LIST(X)                                                                          \
+    X(COLL_SYMM_ALLREDUCE, allreduce)                                                              \
+    X(COLL_SYMM_ALLGATHER, allgather)
+
+#define COLL_SYMM_ENUMERATOR(enumerator, name) enumerator,
 typedef enum coll_symm_collective {
-    COLL_SYMM_ALLREDUCE = 1, /* 0 is a slot that was never written */
-    COLL_SYMM_ALLGATHER,
+    COLL_SYMM_NONE,
+    COLL_SYMM_LIST(COLL_SYMM_ENUMERATOR) COLL_SYMM_COLLECTIVES
 } coll_symm_collective_t;
+#undef COLL_SYMM_ENUMERATOR
+
+/* Which part of a rank's buffer belongs to another rank. */
+typedef enum coll_symm_shape {
+    COLL_SYMM_SAME,   /* the whole buffer, whoever it is */
+    COLL_SYMM_BLOCKS, /* equal blocks in rank order */
+    COLL_SYMM_ROWS,   /* as the rank's row of blocks says (symm_control.h) */
+} coll_symm_shape_t;
+
+/* Whose buffers take part. */
+typedef enum coll_symm_rooted {
+    COLL_SYMM_ALL_RANKS,
+    COLL_SYMM_FROM_ROOT, /* inputs: the root's alone */
+    COLL_SYMM_TO_ROOT,   /* outputs: the root's alone */
+} coll_symm_rooted_t;
+
+/* What is always so of a collective. */
+typedef struct coll_symm_traits {
+    const char *name;
+    bool reduces;                 /* its elements are combined: op and dtype count */
+    bool rows;                    /* counts per rank: bytes may differ between ranks */
+    coll_symm_shape_t send, recv; /* of data movements */
+    coll_symm_rooted_t rooted;
+} coll_symm_traits_t;
+
+const coll_symm_traits_t *coll_symm_traits(uint8_t collective);
 
 /* Where a buffer lies. */
 typedef enum coll_symm_place {
@@ -22,6 +55,7 @@ typedef enum coll_symm_place {
     COLL_SYMM_DEVICE,        /* GPU memory outside them */
     COLL_SYMM_WINDOW_SYSTEM, /* in a window of host memory */
     COLL_SYMM_WINDOW_CUDA,   /* in a window of GPU memory */
+    COLL_SYMM_NOWHERE,       /* the rank has none, or no byte in it: it suits any plan */
 } coll_symm_place_t;
 
 static inline bool coll_symm_is_device(uint8_t place)
@@ -33,7 +67,7 @@ static inline bool coll_symm_is_device(uint8_t place)
 enum {
     COLL_SYMM_IN_PLACE = 1,    /* MPI_IN_PLACE: the send fields describe the input in recvbuf */
     COLL_SYMM_UNSUPPORTED = 2, /* an operation or datatype that plans do not know */
-    COLL_SYMM_PAYLOAD = 4,     /* the input travels in the slot's payload, too */
+    COLL_SYMM_PAYLOAD = 4,     /* no buffer on a GPU, and the input travels in the slot, too */
     COLL_SYMM_APART = 8,       /* the buffers are not within reach of one device of this rank */
 };
 
@@ -48,18 +82,21 @@ typedef enum coll_symm_algorithm {
 /* What a rank shows the others of its call. Offsets count from the start of the window's range, so
  * any rank finds the buffer at its own mapping's start plus offset. */
 typedef struct coll_symm_descriptor {
-    uint64_t bytes; /* of one rank's contribution */
+    uint64_t bytes : 56; /* of one rank's contribution, or of one block; with counts per rank, of
+                          * the largest block that this rank gets from another */
+    uint64_t policy : 8; /* a check sum of what this rank was told, see coll_symm_policy_t */
     uint64_t send_offset;
     uint64_t recv_offset;
     uint32_t send_window; /* serial number, 0 outside windows */
     uint32_t recv_window;
     uint8_t collective; /* coll_symm_collective_t */
-    uint8_t op;         /* symm_op_t, allreduce only */
-    uint8_t dtype;      /* symm_dtype_t, allreduce only */
+    uint8_t op;         /* symm_op_t, reductions only */
+    uint8_t dtype;      /* symm_dtype_t, reductions only */
     uint8_t flags;
-    uint8_t send_place; /* coll_symm_place_t */
-    uint8_t recv_place;
+    uint8_t send_place : 4; /* coll_symm_place_t */
+    uint8_t recv_place : 4;
     uint8_t algorithm; /* coll_symm_algorithm_t, as this rank was told */
+    uint16_t root;     /* 0 where there is none */
 } coll_symm_descriptor_t;
 
 _Static_assert(sizeof(coll_symm_descriptor_t) <= SYMM_SLOT_DESCRIPTOR_BYTES, "fits its slot");
@@ -73,6 +110,7 @@ typedef enum coll_symm_path {
     COLL_SYMM_TWO_SHOT_PATH, /* each rank reduces a slice of all and writes it to all */
     COLL_SYMM_COPY_PUSH,     /* each rank writes its contribution to all */
     COLL_SYMM_COPY_PULL,     /* each rank reads all contributions */
+    COLL_SYMM_COPY_SCRATCH,  /* as push, through scratch where an output is in no window */
 } coll_symm_path_t;
 
 typedef struct coll_symm_plan {
@@ -86,11 +124,15 @@ typedef struct coll_symm_plan {
 typedef struct coll_symm_policy {
     uint64_t one_shot_max[2]; /* bytes up to which one-shot beats two-shot: host, GPU */
     int gpu_max_ranks;        /* of one kernel */
+    uint64_t scratch_bytes;   /* of GPU memory per rank, 0 for none */
 } coll_symm_policy_t;
 
 /* Chooses the path for what all ranks [size] have shown. */
 void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,
                            const coll_symm_policy_t *policy, coll_symm_plan_t *plan_p);
+
+/* The lowest rank whose call differs from rank 0's, when the ranks' calls do not match. */
+int coll_symm_plan_mismatch(const coll_symm_descriptor_t *all, int size);
 
 /* The part [*first_p, *first_p + *count_p) of count elements that rank reduces in two-shot: slices
  * are whole multiples of 128 bytes but the last, so that aligned buffers have aligned slices. */
@@ -100,7 +142,18 @@ void coll_symm_slice(uint64_t count, size_t element_bytes, int size, int rank, u
 /* "two_shot_sm", "copy_push_ce", "next_staged"...; static. */
 const char *coll_symm_plan_name(const coll_symm_plan_t *plan);
 
-/* "allreduce"; static. */
-const char *coll_symm_collective_name(coll_symm_collective_t collective);
+/* Whether some rank's buffers are in GPU memory, windows included. */
+static inline bool coll_symm_descriptor_on_gpu(const coll_symm_descriptor_t *d)
+{
+    return coll_symm_is_device(d->send_place) || coll_symm_is_device(d->recv_place);
+}
+
+/* Bytes of the part that a half of a rank's scratch has for each other rank, 0 when that is too
+ * little to work with: pieces of that size travel through it. */
+size_t coll_symm_scratch_piece(uint64_t scratch_bytes, int size);
+
+/* Where the blocks for a rank that shows d land in COLL_SYMM_COPY_SCRATCH: in its scratch, or else
+ * in its output at once. */
+bool coll_symm_lands_in_scratch(const coll_symm_descriptor_t *d);
 
 #endif

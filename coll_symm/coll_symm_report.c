@@ -9,6 +9,7 @@
 #include "symm_reduce_params.h"
 #include "symm_stats.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static uint8_t size_class(uint64_t bytes)
@@ -50,18 +51,16 @@ static void count(const coll_symm_call_t *call)
 void coll_symm_report(coll_symm_call_t *call)
 {
     const coll_symm_descriptor_t *mine = &call->mine;
-    if (call->module->comm->setting_up) {
-        return; /* not the program's call */
-    }
+    const coll_symm_traits_t *traits = coll_symm_traits(mine->collective);
     symm_plan_note_t note = {
-        .collective = coll_symm_collective_name((coll_symm_collective_t) mine->collective),
+        .collective = traits->name,
         .bytes = mine->bytes,
         .plan = coll_symm_plan_name(&call->plan),
         .ranks = call->module->comm->exchange.size,
         .blocks = call->blocks,
         .threads = SYMM_REDUCE_THREADS,
     };
-    if (COLL_SYMM_ALLREDUCE == mine->collective && 0 == (mine->flags & COLL_SYMM_UNSUPPORTED)) {
+    if (traits->reduces && 0 == (mine->flags & COLL_SYMM_UNSUPPORTED)) {
         note.dtype = symm_dtype_name((symm_dtype_t) mine->dtype);
         note.op = symm_op_name((symm_op_t) mine->op);
     }
@@ -74,27 +73,33 @@ void coll_symm_report(coll_symm_call_t *call)
     }
 }
 
+/* "allreduce of 8 bytes (f32 sum)", "bcast of 8 bytes from or to rank 1". */
+static void tell_call(const coll_symm_descriptor_t *d, char *text, size_t len)
+{
+    const coll_symm_traits_t *traits = coll_symm_traits(d->collective);
+    int written =
+        snprintf(text, len, "%s of %llu bytes", traits->name, (unsigned long long) d->bytes);
+    text += written;
+    len -= (size_t) written;
+    if (traits->reduces) {
+        (void) snprintf(text, len, " (%s %s)", symm_dtype_name((symm_dtype_t) d->dtype),
+                        symm_op_name((symm_op_t) d->op));
+    } else if (COLL_SYMM_ALL_RANKS != traits->rooted) {
+        (void) snprintf(text, len, " (root %u)", (unsigned) d->root);
+    }
+}
+
 void coll_symm_report_mismatch(const coll_symm_call_t *call)
 {
     const coll_symm_descriptor_t *all = call->module->all;
     const symm_exchange_t *exchange = &call->module->comm->exchange;
-    int other = 1;
+    char first[96], second[96];
     if (0 != exchange->rank) {
         return; /* all ranks know; one tells */
     }
-    while (other < exchange->size - 1 && all[other].collective == all[0].collective &&
-           all[other].dtype == all[0].dtype && all[other].op == all[0].op &&
-           all[other].bytes == all[0].bytes) {
-        ++other;
-    }
-    symm_log(SYMM_LOG_ERROR,
-             "the ranks' collectives do not match: rank 0 calls %s of %llu bytes (%s %s), rank %d "
-             "%s of %llu bytes (%s %s)",
-             coll_symm_collective_name((coll_symm_collective_t) all[0].collective),
-             (unsigned long long) all[0].bytes, symm_dtype_name((symm_dtype_t) all[0].dtype),
-             symm_op_name((symm_op_t) all[0].op), other,
-             coll_symm_collective_name((coll_symm_collective_t) all[other].collective),
-             (unsigned long long) all[other].bytes,
-             symm_dtype_name((symm_dtype_t) all[other].dtype),
-             symm_op_name((symm_op_t) all[other].op));
+    int other = coll_symm_plan_mismatch(all, exchange->size);
+    tell_call(&all[0], first, sizeof(first));
+    tell_call(&all[other], second, sizeof(second));
+    symm_log(SYMM_LOG_ERROR, "the ranks' collectives do not match: rank 0 calls %s, rank %d %s",
+             first, other, second);
 }

@@ -35,7 +35,7 @@ typedef struct symm_window_info {
     symm_kind_t kind;
     int rank;          /* of the caller in the window's group */
     int size;          /* ranks of the window's group */
-    uint32_t serial;   /* the window's number on its communicator, alike on all ranks */
+    uint32_t serial;   /* the window's number, alike on all ranks; none of their others has it */
     void *base;        /* the caller's own memory: the base that MPI_Win_allocate returned */
     size_t size_bytes; /* the caller's own size, as asked for */
     size_t stride;     /* peer address = base + (peer - rank) * stride; 0 when memory is contiguous

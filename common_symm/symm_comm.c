@@ -13,8 +13,19 @@
 
 #define CONTROL_OWNER 0
 
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before a comm's lock */
 static symm_comm_t *table;
+static symm_window_t *live;              /* windows counted as live; under the lock, too */
+static _Atomic uint32_t next_serial = 1; /* 0 is no window */
+
+static void remember_members(symm_comm_t *comm, const uint64_t *members)
+{
+    size_t len = (size_t) comm->exchange.size * sizeof(*members);
+    comm->members = NULL == members ? NULL : malloc(len);
+    if (NULL != comm->members) {
+        memcpy(comm->members, members, len);
+    }
+}
 
 static symm_comm_t *create(MPI_Comm handle, int rank, int size, bool shared)
 {
@@ -24,7 +35,6 @@ static symm_comm_t *create(MPI_Comm handle, int rank, int size, bool shared)
     }
     comm->handle = handle;
     comm->shared = shared;
-    comm->next_window = 1;
     comm->next_mapping = 1;
     comm->exchange.rank = rank;
     comm->exchange.size = size;
@@ -39,18 +49,6 @@ static symm_comm_t *create(MPI_Comm handle, int rank, int size, bool shared)
         NULL == comm->exchange.received) {
         symm_comm_release(comm);
         return NULL;
-    }
-    return comm;
-}
-
-symm_comm_t *symm_comm_create_shared(MPI_Comm handle, int rank, int size)
-{
-    symm_comm_t *comm = create(handle, rank, size, true);
-    if (NULL != comm) {
-        (void) pthread_mutex_lock(&table_lock); /* fails only on misuse */
-        comm->next = table;
-        table = comm;
-        (void) pthread_mutex_unlock(&table_lock);
     }
     return comm;
 }
@@ -124,6 +122,8 @@ void symm_comm_detach(symm_comm_t *comm)
     comm->shared = false;
     (void) pthread_mutex_unlock(&table_lock);
     empty_cache(comm);
+    symm_mapping_destroy(comm->scratch);
+    comm->scratch = NULL;
 }
 
 void symm_comm_release(symm_comm_t *comm)
@@ -132,8 +132,10 @@ void symm_comm_release(symm_comm_t *comm)
         return;
     }
     empty_cache(comm);
+    symm_mapping_destroy(comm->scratch);
     symm_shm_unmap(comm->control, symm_comm_control_len(comm->exchange.size));
     free(comm->windows);
+    free(comm->members);
     free(comm->exchange.codes);
     free(comm->exchange.scratch);
     free(comm->exchange.received);
@@ -155,6 +157,13 @@ static int lower_bound(const symm_comm_t *comm, uint32_t serial)
         }
     }
     return low;
+}
+
+/* The index of window in comm's list, -1 when it is not there. The caller holds the lock. */
+static int index_of(const symm_comm_t *comm, const symm_window_t *window)
+{
+    int at = lower_bound(comm, window->serial);
+    return at < comm->window_count && comm->windows[at] == window ? at : -1;
 }
 
 symm_window_t *symm_comm_find_window(symm_comm_t *comm, uint32_t serial)
@@ -182,29 +191,187 @@ static int make_room(symm_comm_t *comm)
     return MPI_SUCCESS;
 }
 
-int symm_comm_add_window(symm_comm_t *comm, symm_window_t *window)
+static int list_window(symm_comm_t *comm, symm_window_t *window)
 {
     (void) pthread_mutex_lock(&comm->lock);
     int rc = make_room(comm);
     if (MPI_SUCCESS == rc) {
-        comm->windows[comm->window_count++] = window; /* serials grow: it stays sorted */
+        int at = lower_bound(comm, window->serial);
+        memmove(&comm->windows[at + 1], &comm->windows[at],
+                (size_t) (comm->window_count - at) * sizeof(symm_window_t *));
+        comm->windows[at] = window;
+        ++comm->window_count;
     }
     (void) pthread_mutex_unlock(&comm->lock);
     return rc;
 }
 
-void symm_comm_remove_window(symm_comm_t *comm, const symm_window_t *window)
+static void unlist_window(symm_comm_t *comm, const symm_window_t *window)
 {
     (void) pthread_mutex_lock(&comm->lock);
-    int at = lower_bound(comm, window->serial);
-    atomic_fetch_add(&comm->windows_gone, 1);
-    if (at < comm->window_count && comm->windows[at] == window) {
-        int behind = comm->window_count - at - 1;
-        memmove(&comm->windows[at], &comm->windows[at + 1],
-                (size_t) behind * sizeof(symm_window_t *));
+    int at = index_of(comm, window);
+    if (0 <= at) {
+        atomic_fetch_add(&comm->windows_gone, 1);
         --comm->window_count;
+        memmove(&comm->windows[at], &comm->windows[at + 1],
+                (size_t) (comm->window_count - at) * sizeof(symm_window_t *));
     }
     (void) pthread_mutex_unlock(&comm->lock);
+}
+
+static bool is_listed(symm_comm_t *comm, const symm_window_t *window)
+{
+    (void) pthread_mutex_lock(&comm->lock);
+    bool listed = 0 <= index_of(comm, window);
+    (void) pthread_mutex_unlock(&comm->lock);
+    return listed;
+}
+
+static bool has_member(const symm_comm_t *comm, uint64_t member)
+{
+    for (int r = 0; r < comm->exchange.size; ++r) {
+        if (member == comm->members[r]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether collectives on comm may use window: all ranks of comm have mapped it. All of them know,
+ * and learn of the window's creation and end between the same two collectives, which must be called
+ * in the same order on all ranks whatever their communicators. */
+static bool is_visible(const symm_comm_t *comm, const symm_window_t *window)
+{
+    const symm_comm_t *owner = window->comm;
+    if (comm == owner) {
+        return true;
+    }
+    bool visible = symm_options.share_windows && window->collectives && NULL != comm->members &&
+                   NULL != owner->members && comm->exchange.size <= owner->exchange.size;
+    for (int r = 0; visible && r < comm->exchange.size; ++r) {
+        visible = comm->members[r] == owner->members[r] || has_member(owner, comm->members[r]);
+    }
+    return visible;
+}
+
+/* The communicators that may see a window: those of the table, and its own. The caller holds the
+ * table's lock. */
+static symm_comm_t *first_viewer(const symm_window_t *window)
+{
+    return window->comm->shared ? table : window->comm;
+}
+
+static symm_comm_t *next_viewer(const symm_window_t *window, const symm_comm_t *comm)
+{
+    if (!window->comm->shared && comm == window->comm) {
+        return table;
+    }
+    return comm->next;
+}
+
+int symm_comm_add_window(symm_window_t *window)
+{
+    int rc = MPI_SUCCESS;
+    (void) pthread_mutex_lock(&table_lock);
+    symm_comm_t *comm = first_viewer(window);
+    for (; MPI_SUCCESS == rc && NULL != comm; comm = next_viewer(window, comm)) {
+        rc = is_visible(comm, window) ? list_window(comm, window) : MPI_SUCCESS;
+    }
+    (void) pthread_mutex_unlock(&table_lock);
+    if (MPI_SUCCESS != rc) {
+        symm_comm_remove_window(window);
+    }
+    return rc;
+}
+
+void symm_comm_remove_window(symm_window_t *window)
+{
+    (void) pthread_mutex_lock(&table_lock);
+    symm_comm_t *comm = first_viewer(window);
+    for (; NULL != comm; comm = next_viewer(window, comm)) {
+        unlist_window(comm, window);
+    }
+    (void) pthread_mutex_unlock(&table_lock);
+}
+
+/* Adds amount to the counts of comm that a live window is in. */
+static void count_for(symm_comm_t *comm, const symm_window_t *window, int amount)
+{
+    bool usable = window->collectives && is_listed(comm, window);
+    atomic_fetch_add(&comm->live_windows, usable ? amount : 0);
+    bool watched = usable || SYMM_KIND_CUDA_DEVICE == window->mapping->ops->kind;
+    atomic_fetch_add(&comm->watch, watched ? amount : 0);
+}
+
+static void unlink_live(symm_window_t *window)
+{
+    symm_window_t **link = &live;
+    while (NULL != *link && *link != window) {
+        link = &(*link)->next_live;
+    }
+    if (NULL != *link) {
+        *link = window->next_live;
+    }
+}
+
+void symm_comm_count_window(symm_window_t *window, bool is_live)
+{
+    (void) pthread_mutex_lock(&table_lock);
+    if (is_live) {
+        window->next_live = live;
+        live = window;
+    } else {
+        unlink_live(window);
+    }
+    symm_comm_t *comm = first_viewer(window);
+    for (; NULL != comm; comm = next_viewer(window, comm)) {
+        count_for(comm, window, is_live ? 1 : -1);
+    }
+    (void) pthread_mutex_unlock(&table_lock);
+}
+
+/* Shows comm, a new one, the live windows. The caller holds the table's lock. */
+static int see_live_windows(symm_comm_t *comm)
+{
+    int rc = MPI_SUCCESS;
+    for (symm_window_t *w = live; MPI_SUCCESS == rc && NULL != w; w = w->next_live) {
+        rc = is_visible(comm, w) ? list_window(comm, w) : MPI_SUCCESS;
+        count_for(comm, w, 1);
+    }
+    return rc;
+}
+
+symm_comm_t *symm_comm_create_shared(MPI_Comm handle, int rank, int size, const uint64_t *members)
+{
+    symm_comm_t *comm = create(handle, rank, size, true);
+    if (NULL == comm) {
+        return NULL;
+    }
+    remember_members(comm, members);
+    (void) pthread_mutex_lock(&table_lock); /* fails only on misuse */
+    int rc = NULL != members && NULL == comm->members ? MPI_ERR_NO_MEM : see_live_windows(comm);
+    if (MPI_SUCCESS == rc) {
+        comm->next = table;
+        table = comm;
+    }
+    (void) pthread_mutex_unlock(&table_lock);
+    if (MPI_SUCCESS != rc) {
+        symm_comm_release(comm);
+        return NULL;
+    }
+    return comm;
+}
+
+uint32_t symm_comm_next_serial(void)
+{
+    return atomic_load(&next_serial);
+}
+
+void symm_comm_use_serial(uint32_t serial)
+{
+    uint32_t next = atomic_load(&next_serial);
+    while (next <= serial && !atomic_compare_exchange_weak(&next_serial, &next, serial + 1)) {
+    }
 }
 
 void symm_comm_cache_mapping(symm_comm_t *comm, symm_mapping_t *mapping)
@@ -298,4 +465,51 @@ int symm_comm_make_control(symm_comm_t *comm, const char *what)
         comm->control = NULL;
     }
     return rc;
+}
+
+/* Opens a GPU and makes an empty mapping on it. Local. */
+static int prepare_scratch(const symm_exchange_t *exchange, size_t bytes,
+                           symm_mapping_t **mapping_p, symm_error_t *error)
+{
+    const symm_device_ops_t *ops = symm_device_ops(SYMM_KIND_CUDA_DEVICE);
+    symm_device_t *device;
+    size_t *sizes = malloc((size_t) exchange->size * sizeof(*sizes));
+    if (NULL == ops || NULL == sizes) {
+        free(sizes);
+        return symm_error_set(error, MPI_ERR_UNSUPPORTED_OPERATION, "no GPU memory to be had");
+    }
+    for (int r = 0; r < exchange->size; ++r) {
+        sizes[r] = bytes;
+    }
+    int rc = ops->open(&device, error);
+    if (MPI_SUCCESS == rc) {
+        rc = symm_mapping_prepare(ops, device, exchange->rank, exchange->size, sizes, false,
+                                  mapping_p, error);
+    }
+    free(sizes);
+    if (MPI_SUCCESS == rc && !ops->lasts(device)) {
+        rc = symm_error_set(error, MPI_ERR_UNSUPPORTED_OPERATION,
+                            "the GPU's context is not the primary one and may end at any time");
+    }
+    return rc;
+}
+
+int symm_comm_make_scratch(symm_comm_t *comm, size_t bytes, const char *what)
+{
+    symm_error_t error = {0};
+    symm_mapping_t *mapping = NULL;
+    if (NULL != comm->scratch) {
+        return MPI_SUCCESS;
+    }
+    (void) prepare_scratch(&comm->exchange, bytes, &mapping, &error); /* agreed on next */
+    int rc = symm_agree(&comm->exchange, &error, what);
+    if (MPI_SUCCESS == rc) {
+        rc = symm_mapping_build(mapping, &comm->exchange, what);
+    }
+    if (MPI_SUCCESS != rc) {
+        symm_mapping_destroy(mapping);
+        return rc;
+    }
+    comm->scratch = mapping;
+    return MPI_SUCCESS;
 }

@@ -26,18 +26,25 @@ typedef struct symm_comm {
     symm_exchange_t exchange; /* likewise; rank and size always */
     bool shared;              /* in the table: the coll component looks at it */
     _Atomic int references;
-    /* Live symmetric windows that collectives may use; 0 sends every collective on its way. Changes
-     * on all ranks between the same two collective calls. */
+    uint64_t *members; /* [size] a number for each process, unique in its job; NULL: not known */
+    /* Live symmetric windows that collectives may use: the communicator's own, and those of others
+     * that all its ranks are in. Changes on all ranks between the same two collective calls. */
     _Atomic int live_windows;
-    symm_comm_control_t *control; /* NULL until the first window */
+    /* Live windows for which a collective must look at its buffers: those above, and all on GPUs.
+     * 0 sends every collective on its way. */
+    _Atomic int watch;
+    symm_comm_control_t *control; /* NULL until it is needed first */
+    bool control_failed;          /* it cannot be made; alike on all ranks */
     /* How many windows have gone: what was found before may be gone where this has changed. */
     _Atomic uint64_t windows_gone;
-    uint64_t call;        /* number of the latest agreed collective */
-    bool setting_up;      /* the collective under way is our own, for a window's creation */
-    uint32_t next_window; /* serial numbers, alike on all ranks; 0 is no window */
+    uint64_t call;           /* number of the latest agreed collective */
+    uint64_t step;           /* number of the latest barrier inside a collective */
+    bool setting_up;         /* the collective under way is our own, for a window's creation */
+    symm_mapping_t *scratch; /* memory of collectives, NULL until it is needed first */
+    bool scratch_failed;     /* it cannot be made; alike on all ranks */
     uint32_t next_mapping;
     pthread_mutex_t lock;    /* of all below */
-    symm_window_t **windows; /* [window_count], sorted by serial */
+    symm_window_t **windows; /* [window_count] that collectives find, sorted by serial */
     int window_count;
     int window_capacity;
     symm_mapping_t *cache; /* freed mappings, oldest first */
@@ -45,8 +52,11 @@ typedef struct symm_comm {
 } symm_comm_t;
 
 /* Creates the state of communicator handle and puts it into the table, with one reference for the
- * caller. Local. handle need not be able to communicate yet. NULL when memory is short. */
-SYMM_EXPORT symm_comm_t *symm_comm_create_shared(MPI_Comm handle, int rank, int size);
+ * caller; live windows that all members [size] are in become visible to it. members is copied; NULL
+ * hides other communicators' windows. Local. handle need not be able to communicate yet. NULL when
+ * memory is short. */
+SYMM_EXPORT symm_comm_t *symm_comm_create_shared(MPI_Comm handle, int rank, int size,
+                                                 const uint64_t *members);
 
 /* The state of handle with a new reference: the one in the table, or a new one for the caller
  * alone. Local. NULL when memory is short. */
@@ -58,12 +68,25 @@ SYMM_EXPORT void symm_comm_detach(symm_comm_t *comm);
 /* Gives up a reference; the last one frees the state. NULL is allowed. */
 SYMM_EXPORT void symm_comm_release(symm_comm_t *comm);
 
-/* The live window of that serial number, NULL when there is none. O(log n). Any thread. */
+/* The live window of that serial number that comm sees, NULL when there is none. O(log n). Any
+ * thread. */
 SYMM_EXPORT symm_window_t *symm_comm_find_window(symm_comm_t *comm, uint32_t serial);
 
-/* Adds a window whose serial is above all others'; MPI_ERR_NO_MEM on failure. Removes it. */
-int symm_comm_add_window(symm_comm_t *comm, symm_window_t *window);
-void symm_comm_remove_window(symm_comm_t *comm, const symm_window_t *window);
+/* Lets a window's own communicator find it, and all others whose ranks are all in it, unless
+ * threads may create windows beside other threads' collectives (symm_options.share_windows).
+ * Returns MPI_ERR_NO_MEM on failure, then nobody finds it. Local. */
+int symm_comm_add_window(symm_window_t *window);
+
+/* Counts an added window that all ranks have added as live; takes that back. Local. */
+void symm_comm_count_window(symm_window_t *window, bool live);
+
+/* Ends what symm_comm_add_window() began; no effect otherwise. Local. */
+void symm_comm_remove_window(symm_window_t *window);
+
+/* The number that a window created next should have here at least, and notes that one was used. A
+ * window has the same on all its ranks, and no other window of any of these processes has it. */
+uint32_t symm_comm_next_serial(void);
+void symm_comm_use_serial(uint32_t serial);
 
 /* The cache, first in first out: keeps mapping (destroying the oldest beyond the limit, or mapping
  * itself when nothing may be kept); the id of a kept one that could stand in for `wanted`, 0 if
@@ -78,6 +101,10 @@ void symm_comm_empty_caches(void);
 
 /* Makes the control block, on all ranks or none. Collective; no effect where it exists already.
  * Returns the agreed MPI error class. */
-int symm_comm_make_control(symm_comm_t *comm, const char *what);
+SYMM_EXPORT int symm_comm_make_control(symm_comm_t *comm, const char *what);
+
+/* Makes the scratch, bytes of GPU memory per rank, on all ranks or none. Collective; no effect
+ * where it exists already. Returns the agreed MPI error class. */
+SYMM_EXPORT int symm_comm_make_scratch(symm_comm_t *comm, size_t bytes, const char *what);
 
 #endif

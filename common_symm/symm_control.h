@@ -63,13 +63,30 @@ typedef struct symm_slot {
 typedef struct symm_comm_peer {
     symm_slot_t slots[2];
     _Alignas(SYMM_LINE_BYTES) _Atomic uint64_t left; /* number of the last call it has finished */
-    int32_t left_code;                               /* how that ended: an MPI error class */
+    int32_t
+        left_code[2]; /* how that and the one before it ended: MPI error classes, by number % 2 */
+    _Alignas(SYMM_LINE_BYTES) _Atomic uint64_t step; /* barriers inside calls it has come to */
 } symm_comm_peer_t;
 
+/* What one rank sends to and receives from another in a collective with counts per rank: bytes,
+ * from the start of the part of its buffers that its descriptor shows. */
+typedef struct symm_block {
+    uint64_t send_at, send_len;
+    uint64_t recv_at, recv_len;
+} symm_block_t;
+
+/* Most ranks that have rows of blocks: size * size blocks, twice. */
+#define SYMM_ROW_RANKS_MAX 64
+
 typedef struct symm_comm_control {
-    symm_comm_peer_t peers[1]; /* [size] */
+    symm_comm_peer_t peers[1]; /* [size], then the rows */
 } symm_comm_control_t;
 
 size_t symm_comm_control_len(int size);
+
+/* The row [size] of rank that goes with its slot of that index (0 or 1). NULL when there are more
+ * than SYMM_ROW_RANKS_MAX ranks. */
+SYMM_EXPORT symm_block_t *symm_comm_control_row(symm_comm_control_t *control, int size, int rank,
+                                                int slot);
 
 #endif

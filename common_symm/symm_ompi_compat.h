@@ -44,6 +44,13 @@ static inline void symm_ompi_configure_waiting(void)
     symm_spin_set_local_ranks((int) opal_process_info.num_local_peers + 1);
 }
 
+/* A number for the process behind rank, which no other process of the job has. */
+static inline uint64_t symm_ompi_process_number(const ompi_communicator_t *comm, int rank)
+{
+    opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, rank);
+    return (uint64_t) name.jobid << 32 | name.vpid;
+}
+
 /* Whether count elements of datatype are one gap-free run of bytes in memory order; *offset_p is
  * where it starts from the buffer's address, *len_p its bytes. */
 static inline bool symm_ompi_contiguous(const ompi_datatype_t *datatype, size_t count,

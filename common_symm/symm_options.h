@@ -15,6 +15,9 @@ typedef struct symm_options {
     unsigned rendezvous_timeout_ms; /* longest wait for a peer's handle */
     int local_rank;                 /* of this process among those of its job on this host */
     bool fabric_handles;            /* ask the driver for FABRIC handles before file descriptors */
+    bool share_windows; /* collectives of other communicators use a window that all their ranks are
+                         * in; not with MPI_THREAD_MULTIPLE, where the order of a window's creation
+                         * and of a collective may differ between ranks */
 } symm_options_t;
 
 SYMM_EXPORT extern symm_options_t symm_options;

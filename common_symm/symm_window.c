@@ -15,6 +15,7 @@ symm_options_t symm_options = {
     .cache_bytes = (size_t) 256 << 20,
     .rendezvous_timeout_ms = 60000,
     .fabric_handles = true,
+    .share_windows = true,
 };
 
 /* Which window an address lies in, and which window an MPI handle (by its address) stands for. */
@@ -27,6 +28,7 @@ typedef struct window_record {
     bool collectives; /* the coll component runs here */
     bool any_cached;  /* segments of some shape are cached here */
     uint32_t cached;  /* id of a cached mapping that would do, 0 if none */
+    uint32_t serial;  /* the least that is free here */
     uint64_t granularity;
 } window_record_t;
 
@@ -36,6 +38,7 @@ _Static_assert(sizeof(window_record_t) <= SYMM_EXCHANGE_RECORD_MAX, "does not fi
 typedef struct window_decision {
     bool collectives;
     uint32_t cached;
+    uint32_t serial;
     bool any_cached; /* some rank has cached segments, of whatever shape */
 } window_decision_t;
 
@@ -99,6 +102,9 @@ static bool combine(const window_record_t *records, int size, window_decision_t 
     for (int r = 0; r < size; ++r) {
         decision_p->collectives = decision_p->collectives && records[r].collectives;
         decision_p->any_cached = decision_p->any_cached || records[r].any_cached;
+        if (records[r].serial > decision_p->serial) {
+            decision_p->serial = records[r].serial;
+        }
         if (records[r].cached != records[0].cached) {
             decision_p->cached = 0;
         }
@@ -116,7 +122,8 @@ static int decide(symm_comm_t *comm, const symm_window_request_t *request,
     window_record_t *records = exchange->scratch;
     window_record_t mine = {.code = error->code,
                             .collectives = comm->shared && 0 == request->service_bytes,
-                            .any_cached = symm_comm_any_cached()};
+                            .any_cached = symm_comm_any_cached(),
+                            .serial = symm_comm_next_serial()};
     if (NULL != mapping) {
         mine.cached = symm_comm_cached_match(comm, mapping);
         mine.granularity = mapping->layout.granularity;
@@ -126,6 +133,7 @@ static int decide(symm_comm_t *comm, const symm_window_request_t *request,
         return rc;
     }
     bool same_units = combine(records, exchange->size, decision_p);
+    symm_comm_use_serial(decision_p->serial); /* whatever comes of it */
     comm->exchange.will_retry = comm->exchange.will_retry && decision_p->any_cached;
     for (int r = 0; r < exchange->size; ++r) {
         exchange->codes[r] = records[r].code;
@@ -165,7 +173,7 @@ static void leave_tables(symm_window_t *window)
 {
     symm_registry_remove(&registry, window->mapping->range);
     symm_registry_remove(&handles, window->handle);
-    symm_comm_remove_window(window->comm, window);
+    symm_comm_remove_window(window);
 }
 
 /* Enters the window where pointers, handles and serial numbers are looked up. Local. */
@@ -180,7 +188,7 @@ static int enter_tables(symm_window_t *window, symm_error_t *error)
         rc = symm_registry_insert(&handles, window->handle, 1, window);
     }
     if (MPI_SUCCESS == rc) {
-        rc = symm_comm_add_window(window->comm, window);
+        rc = symm_comm_add_window(window);
     }
     if (MPI_SUCCESS != rc) {
         leave_tables(window);
@@ -194,8 +202,8 @@ static int publish(symm_window_t *window, symm_error_t *error, const char *what)
 {
     bool entered = MPI_SUCCESS == error->code && MPI_SUCCESS == enter_tables(window, error);
     int rc = symm_agree(&window->comm->exchange, error, what);
-    if (MPI_SUCCESS == rc && window->collectives) {
-        atomic_fetch_add(&window->comm->live_windows, 1);
+    if (MPI_SUCCESS == rc) {
+        symm_comm_count_window(window, true);
     } else if (MPI_SUCCESS != rc && entered) {
         leave_tables(window);
     }
@@ -219,11 +227,10 @@ static int create_agreed(symm_window_t *window, const symm_window_request_t *req
         window->mapping = *mapping_p;
         window->base =
             0 < request->service_bytes ? request->base : symm_window_address(window, window->rank);
-        window->serial = comm->next_window;
+        window->serial = decision_p->serial;
         window->collectives = decision_p->collectives;
         rc = publish(window, error, request->what);
     }
-    ++comm->next_window; /* on all ranks, whatever came of it */
     return rc;
 }
 
@@ -292,9 +299,7 @@ void symm_window_free(symm_window_t *window)
     (void) mapping->ops->queue_wait(mapping->queue); /* has logged a failure; teardown goes on */
     symm_window_control_barrier(mapping->control, window->rank, window->size,
                                 &mapping->barrier_round);
-    if (window->collectives) {
-        atomic_fetch_sub(&comm->live_windows, 1);
-    }
+    symm_comm_count_window(window, false);
     leave_tables(window);
     symm_comm_cache_mapping(comm, mapping);
     symm_comm_release(comm);

@@ -32,14 +32,15 @@ typedef struct symm_window_request {
 } symm_window_request_t;
 
 struct symm_window {
-    symm_comm_t *comm; /* a reference */
+    symm_window_t *next_live; /* in symm_comm.c's list */
+    symm_comm_t *comm;        /* a reference */
     MPI_Win handle;
     uint32_t serial;
     int rank;
     int size;
     symm_kind_t kind;
     bool own_memory;           /* the program's: the segments are for the component's use */
-    bool collectives;          /* counted in comm->live_windows */
+    bool collectives;          /* they look for buffers in it; so on all ranks */
     symm_window_part_t *parts; /* [size] */
     void *base;                /* this rank's memory */
     symm_mapping_t *mapping;

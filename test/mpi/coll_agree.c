@@ -19,7 +19,8 @@
 #define ROOM  ((size_t) MANY * sizeof(int) + 1024)
 #define ROOMS 4
 
-static mt_win_t first, second; /* windows on the world */
+static mt_win_t first, second;     /* windows on the world */
+static MPI_Comm old_dup, old_half; /* made before any window */
 static uint64_t round_number;
 
 /* ---- sums of integers ---- */
@@ -125,6 +126,12 @@ static void gather(char *send, char *recv, size_t count, MPI_Comm comm, way_t wa
     CHECK_OK(MPI_Allgather(send, (int) count, MPI_INT, recv, (int) count, MPI_INT, comm));
     check_way(way, &before);
     check_gathered(recv, count, ranks, round);
+}
+
+static bool make_windows(void)
+{
+    return mt_allocate(ROOMS * ROOM, 4, MPI_COMM_WORLD, &first) &&
+           mt_allocate(ROOMS * ROOM + 100, 4, MPI_COMM_WORLD, &second);
 }
 
 static char *room_of(const mt_win_t *w, int room)
@@ -447,23 +454,33 @@ static void windows_on_halves_of_the_world(void)
     CHECK_OK(MPI_Comm_free(&half));
 }
 
-/* A communicator without a window of its own is none of our business. */
-static void communicator_without_window_is_left_alone(void)
+/* Duplicates, subsets and other orders of a window's ranks use it, made before it or after. */
+static void use_first_window_on(MPI_Comm comm, char *outside)
+{
+    int ranks;
+    CHECK_OK(MPI_Comm_size(comm, &ranks));
+    for (int i = 0; i < 4; ++i) {
+        size_t count = 0 == i % 2 ? FEW : MANY;
+        reduce(room_of(&first, 0), room_of(&first, 1), count, comm, SERVED);
+        gather(room_of(&first, 0) + 8 * mt_rank, room_of(&first, 1), count / (size_t) ranks, comm,
+               SERVED);
+    }
+    reduce(outside, outside + ROOM, MANY, comm, 1 < ranks ? PASSED : ANY_WAY);
+    reduce(outside, outside + ROOM, FEW, comm, SERVED);
+    gather(outside, outside + ROOM, 100, comm, SERVED);
+}
+
+static void communicators_inside_a_window_use_it(void)
 {
     MPI_Comm dup, half, reversed;
     char *outside = mt_alloc(MT_HOST, 2 * ROOM);
     CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &dup));
     CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, mt_rank % 2, 0, &half));
     CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -mt_rank, &reversed));
-    MPI_Comm comms[] = {dup, half, reversed, MPI_COMM_SELF};
-    for (int i = 0; i < 4; ++i) {
+    MPI_Comm comms[] = {dup, half, reversed, MPI_COMM_SELF, old_dup, old_half};
+    for (int i = 0; i < 6; ++i) {
         mt_context("communicator %d", i);
-        reduce(outside, outside + ROOM, MANY, comms[i], UNSEEN);
-        reduce(outside, outside + ROOM, FEW, comms[i], UNSEEN);
-        gather(outside, outside + ROOM, 100, comms[i], UNSEEN);
-        if (!on_gpu()) { /* window memory is host memory to all others */
-            reduce(room_of(&first, 0), room_of(&first, 1), MANY, comms[i], UNSEEN);
-        }
+        use_first_window_on(comms[i], outside);
     }
     CHECK_OK(MPI_Comm_free(&dup));
     CHECK_OK(MPI_Comm_free(&half));
@@ -471,16 +488,42 @@ static void communicator_without_window_is_left_alone(void)
     mt_free(MT_HOST, outside);
 }
 
-/* The communicator has a window, but the buffers lie in another communicator's. */
+/* A communicator with a rank that is not in the window is none of our business. */
+static void communicator_outside_the_window_is_left_alone(void)
+{
+    MPI_Comm half;
+    mt_win_t w;
+    char *outside = mt_alloc(MT_HOST, 2 * ROOM);
+    mt_win_free(&first);
+    mt_win_free(&second);
+    CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, mt_rank % 2, 0, &half));
+    if (mt_allocate(ROOMS * ROOM, 4, half, &w)) {
+        way_t way = 1 < mt_size ? UNSEEN : ANY_WAY;
+        reduce(outside, outside + ROOM, MANY, MPI_COMM_WORLD, way);
+        gather(outside, outside + ROOM, 100, old_dup, way);
+        if (!on_gpu()) { /* window memory is host memory to all others */
+            reduce(room_of(&w, 0), room_of(&w, 1), MANY, MPI_COMM_WORLD, way);
+        }
+        reduce(room_of(&w, 0), room_of(&w, 1), MANY, half, SERVED);
+        mt_win_free(&w);
+    }
+    CHECK_OK(MPI_Comm_free(&half));
+    mt_free(MT_HOST, outside);
+    make_windows();
+}
+
+/* The communicator has a window, but the buffers lie in that of one with the same ranks. */
 static void buffers_in_another_communicators_window(void)
 {
     MPI_Comm dup;
     mt_win_t w;
     CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &dup));
-    if (mt_allocate(100, 4, dup, &w)) {
-        reduce(room_of(&first, 0), room_of(&first, 1), MANY, dup, PASSED);
-        gather(room_of(&first, 0), room_of(&first, 1), MANY / (size_t) mt_size, dup, PASSED);
-        reduce(room_of(&first, 0), room_of(&first, 1), FEW, dup, on_gpu() ? PASSED : SERVED);
+    if (mt_allocate(4 * ROOM, 4, dup, &w)) {
+        reduce(room_of(&first, 0), room_of(&first, 1), MANY, dup, SERVED);
+        reduce(room_of(&w, 0), room_of(&first, 1), MANY, dup, SERVED);
+        gather(room_of(&first, 0), room_of(&w, 1), MANY / (size_t) mt_size, dup, SERVED);
+        gather(room_of(&first, 0), room_of(&w, 1), MANY / (size_t) mt_size, old_dup, SERVED);
+        reduce(room_of(&first, 0), room_of(&first, 1), FEW, dup, SERVED);
         mt_win_free(&w);
     }
     CHECK_OK(MPI_Comm_free(&dup));
@@ -723,8 +766,9 @@ static void collectives_after_the_window_is_freed(void)
 int main(int argc, char **argv)
 {
     mt_init(&argc, &argv, "coll_agree");
-    if (mt_allocate(ROOMS * ROOM, 4, MPI_COMM_WORLD, &first) &&
-        mt_allocate(ROOMS * ROOM + 100, 4, MPI_COMM_WORLD, &second)) {
+    CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &old_dup));
+    CHECK_OK(MPI_Comm_split(MPI_COMM_WORLD, mt_rank % 2, 0, &old_half));
+    if (make_windows()) {
         MT_RUN(windows_differ_between_ranks);
         MT_RUN(offsets_differ_between_ranks);
         MT_RUN(windows_in_turn);
@@ -741,7 +785,8 @@ int main(int argc, char **argv)
         MT_RUN(mismatch_outside_windows_is_an_error_too);
         MT_RUN(two_communicators_in_turn);
         MT_RUN(windows_on_halves_of_the_world);
-        MT_RUN(communicator_without_window_is_left_alone);
+        MT_RUN(communicators_inside_a_window_use_it);
+        MT_RUN(communicator_outside_the_window_is_left_alone);
         MT_RUN(buffers_in_another_communicators_window);
         MT_RUN(intercommunicator_is_left_alone);
         MT_RUN(user_operations);
@@ -753,5 +798,7 @@ int main(int argc, char **argv)
         MT_RUN(nothing_to_do);
         MT_RUN(collectives_after_the_window_is_freed);
     }
+    CHECK_OK(MPI_Comm_free(&old_dup));
+    CHECK_OK(MPI_Comm_free(&old_half));
     return mt_finish();
 }

@@ -29,7 +29,7 @@
 
 extern int mt_rank, mt_size; /* in MPI_COMM_WORLD */
 extern symm_kind_t mt_kind;  /* of window memory */
-extern MPI_Comm mt_comm;     /* of the harness: a duplicate of the world without windows */
+extern MPI_Comm mt_comm;     /* of the harness, for messages only: a duplicate of the world */
 
 /* Starts MPI with errors returned on MPI_COMM_WORLD and MPI_COMM_SELF; `name` is the program's.
  * Ends the program with status 77 on all ranks when the kind asked for cannot be had here. */

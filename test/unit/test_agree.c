@@ -41,7 +41,7 @@ static int set_up(void **state)
     for (int r = 0; r < RANKS; ++r) {
         mca_coll_symm_module_t *module = &ranks[r].module;
         ranks[r].number = r;
-        module->comm = symm_comm_create_shared((MPI_Comm) (void *) &handles[r], r, RANKS);
+        module->comm = symm_comm_create_shared((MPI_Comm) (void *) &handles[r], r, RANKS, NULL);
         assert_non_null(module->comm);
         module->comm->control = control;
         module->all = calloc(RANKS, sizeof(*module->all));
@@ -89,7 +89,7 @@ static void sleep_ms(long ms)
 static void show(rank_t *me, int round, coll_symm_call_t *call, unsigned char *input)
 {
     memset(input, me->number * 60 + round % 59, BYTES);
-    *call = (coll_symm_call_t){.module = &me->module, .send = input};
+    *call = (coll_symm_call_t){.module = &me->module, .send = (char *) input, .send_len = BYTES};
     call->mine.collective = COLL_SYMM_ALLREDUCE;
     call->mine.bytes = BYTES;
     call->mine.flags = COLL_SYMM_PAYLOAD;

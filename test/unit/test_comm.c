@@ -23,7 +23,7 @@ static MPI_Comm handle(int i)
 
 static symm_comm_t *new_comm(int i)
 {
-    symm_comm_t *comm = symm_comm_create_shared(handle(i), 1, 4);
+    symm_comm_t *comm = symm_comm_create_shared(handle(i), 1, 4, NULL);
     assert_non_null(comm);
     return comm;
 }
@@ -105,12 +105,14 @@ static void windows_are_found_by_number(void **state)
     (void) state;
     symm_comm_t *comm = new_comm(0);
     for (uint32_t i = 0; i < COUNT; ++i) {
-        windows[i].serial = 2 * i + 1; /* numbers are left out where a creation failed */
-        assert_int_equal(symm_comm_add_window(comm, &windows[i]), MPI_SUCCESS);
+        uint32_t at = (i * 37) % COUNT; /* in any order */
+        windows[at].comm = comm;
+        windows[at].serial = 2 * at + 1; /* numbers are left out where a creation failed */
+        assert_int_equal(symm_comm_add_window(&windows[at]), MPI_SUCCESS);
     }
     for (uint32_t i = 0; i < COUNT; i += 3) {
-        symm_comm_remove_window(comm, &windows[i]);
-        symm_comm_remove_window(comm, &windows[i]); /* it is not there any more */
+        symm_comm_remove_window(&windows[i]);
+        symm_comm_remove_window(&windows[i]); /* it is not there any more */
     }
     for (uint32_t i = 0; i < COUNT; ++i) {
         symm_window_t *expected = 0 == i % 3 ? NULL : &windows[i];
@@ -120,6 +122,71 @@ static void windows_are_found_by_number(void **state)
     assert_null(symm_comm_find_window(comm, 0));
     assert_null(symm_comm_find_window(comm, UINT32_MAX));
     end_comm(comm);
+}
+
+/* ---- windows of other communicators ---- */
+
+static symm_comm_t *comm_of(int i, int size, const uint64_t *members)
+{
+    symm_comm_t *comm = symm_comm_create_shared(handle(i), 0, size, members);
+    assert_non_null(comm);
+    return comm;
+}
+
+static void subsets_see_a_window(void **state)
+{
+    static const uint64_t all[] = {7, 5, 3, 9}, some[] = {9, 5}, others[] = {5, 4};
+    symm_mapping_t mapping = {.ops = symm_device_ops(SYMM_KIND_SYSTEM)};
+    (void) state;
+    symm_comm_t *owner = comm_of(0, 4, all);
+    symm_comm_t *subset = comm_of(1, 2, some);
+    symm_window_t window = {.comm = owner, .serial = 6, .collectives = true, .mapping = &mapping};
+    assert_int_equal(symm_comm_add_window(&window), MPI_SUCCESS);
+    assert_int_equal(subset->live_windows, 0); /* not before all ranks have it */
+    symm_comm_count_window(&window, true);
+    symm_comm_t *later = comm_of(2, 4, all);
+    symm_comm_t *outside = comm_of(2, 2, others);
+    symm_comm_t *unknown = symm_comm_create_shared(handle(2), 0, 2, NULL);
+    symm_comm_t *sees[] = {owner, subset, later}, *blind[] = {outside, unknown};
+    for (int i = 0; i < 3; ++i) {
+        assert_ptr_equal(symm_comm_find_window(sees[i], 6), &window);
+        assert_int_equal(sees[i]->live_windows, 1);
+        assert_int_equal(sees[i]->watch, 1);
+    }
+    for (int i = 0; i < 2; ++i) {
+        assert_null(symm_comm_find_window(blind[i], 6));
+        assert_int_equal(blind[i]->live_windows, 0);
+        assert_int_equal(blind[i]->watch, 0); /* host memory is nobody's trouble */
+        end_comm(blind[i]);
+    }
+    symm_comm_count_window(&window, false);
+    symm_comm_remove_window(&window);
+    for (int i = 0; i < 3; ++i) {
+        assert_null(symm_comm_find_window(sees[i], 6));
+        assert_int_equal(sees[i]->live_windows, 0);
+        assert_int_equal(sees[i]->watch, 0);
+        assert_int_equal(sees[i]->windows_gone, 1);
+        end_comm(sees[i]);
+    }
+}
+
+static void windows_are_not_shared_among_threads(void **state)
+{
+    static const uint64_t all[] = {1, 2};
+    symm_mapping_t mapping = {.ops = symm_device_ops(SYMM_KIND_SYSTEM)};
+    (void) state;
+    symm_comm_t *owner = comm_of(0, 2, all), *twin = comm_of(1, 2, all);
+    symm_window_t window = {.comm = owner, .serial = 1, .collectives = true, .mapping = &mapping};
+    symm_options.share_windows = false;
+    assert_int_equal(symm_comm_add_window(&window), MPI_SUCCESS);
+    symm_comm_count_window(&window, true);
+    assert_int_equal(owner->live_windows, 1);
+    assert_int_equal(twin->live_windows, 0);
+    symm_comm_count_window(&window, false);
+    symm_comm_remove_window(&window);
+    symm_options.share_windows = true;
+    end_comm(owner);
+    end_comm(twin);
 }
 
 /* ---- the cache ---- */
@@ -318,6 +385,8 @@ int main(void)
         cmocka_unit_test(unknown_communicator_gets_a_state_of_its_own),
         cmocka_unit_test(detached_state_is_not_found),
         cmocka_unit_test(windows_are_found_by_number),
+        cmocka_unit_test(subsets_see_a_window),
+        cmocka_unit_test(windows_are_not_shared_among_threads),
         cmocka_unit_test_setup(freed_mapping_is_kept_and_taken, set_up),
         cmocka_unit_test_setup(oldest_match_comes_first, set_up),
         cmocka_unit_test_setup(oldest_goes_when_room_is_short, set_up),

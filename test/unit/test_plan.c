@@ -18,8 +18,8 @@
 #define ONE_SHOT_MAX_HOST 1000
 #define ONE_SHOT_MAX_GPU  2000
 
-static const coll_symm_policy_t policy = {.one_shot_max = {ONE_SHOT_MAX_HOST, ONE_SHOT_MAX_GPU},
-                                          .gpu_max_ranks = RANKS};
+static coll_symm_policy_t policy = {.one_shot_max = {ONE_SHOT_MAX_HOST, ONE_SHOT_MAX_GPU},
+                                    .gpu_max_ranks = RANKS};
 
 static coll_symm_descriptor_t all[64];
 
@@ -72,6 +72,7 @@ static void assert_path(coll_symm_path_t expected)
 #define PUSH COLL_SYMM_COPY_PUSH
 #define PULL COLL_SYMM_COPY_PULL
 #define SLOT COLL_SYMM_PUSH_SLOT
+#define VIA  COLL_SYMM_COPY_SCRATCH
 
 static const coll_symm_place_t host = COLL_SYMM_HOST;
 static const coll_symm_place_t device = COLL_SYMM_DEVICE;
@@ -142,11 +143,39 @@ static void allgather(void **state)
         {NEXT, NEXT, PUSH, PUSH},
         {NEXT, NEXT, NEXT, PUSH},
         {PULL, NEXT, PULL, PUSH},
-        {PULL, PULL, NEXT, PUSH},
+        {PULL, PULL, PULL, PUSH},
     };
     (void) state;
     check_table(COLL_SYMM_ALLGATHER, 100, 0, expected);
     check_table(COLL_SYMM_ALLGATHER, 1 << 30, 0, expected);
+}
+
+/* What could not be moved between GPUs directly is moved through scratch. */
+static void allgather_with_scratch(void **state)
+{
+    static const coll_symm_path_t expected[PLACES][PLACES] = {
+        {NEXT, VIA, PUSH, PUSH},
+        {VIA, VIA, VIA, PUSH},
+        {PULL, VIA, PULL, PUSH},
+        {PULL, PULL, PULL, PUSH},
+    };
+    (void) state;
+    policy.scratch_bytes = 1 << 20;
+    check_table(COLL_SYMM_ALLGATHER, 1 << 30, 0, expected);
+    policy.scratch_bytes = 0;
+}
+
+static void pieces_of_scratch(void **state)
+{
+    (void) state;
+    for (int size = 2; size < 70; ++size) {
+        for (uint64_t bytes = 0; bytes < 100000; bytes += 7777) {
+            size_t piece = coll_symm_scratch_piece(bytes, size);
+            assert_int_equal(piece % 256, 0);
+            assert_true(2 * (uint64_t) (size - 1) * piece <= bytes);
+            assert_true(2 * (uint64_t) (size - 1) * (piece + 256) > bytes);
+        }
+    }
 }
 
 /* Inputs that came in the slots are served there, wherever the buffers are. */
@@ -574,9 +603,9 @@ static void names(void **state)
                                  .stage = expected[i].stage};
         assert_string_equal(coll_symm_plan_name(&plan), expected[i].name);
     }
-    assert_string_equal(coll_symm_collective_name(COLL_SYMM_ALLREDUCE), "allreduce");
-    assert_string_equal(coll_symm_collective_name(COLL_SYMM_ALLGATHER), "allgather");
-    assert_string_equal(coll_symm_collective_name((coll_symm_collective_t) 0), "?");
+    assert_string_equal(coll_symm_traits(COLL_SYMM_ALLREDUCE)->name, "allreduce");
+    assert_string_equal(coll_symm_traits(COLL_SYMM_ALLGATHER)->name, "allgather");
+    assert_string_equal(coll_symm_traits(0)->name, "?");
 }
 
 static void places_on_a_gpu(void **state)
@@ -595,6 +624,8 @@ int main(void)
         cmocka_unit_test(large_allreduce),
         cmocka_unit_test(allreduce_in_place),
         cmocka_unit_test(allgather),
+        cmocka_unit_test(allgather_with_scratch),
+        cmocka_unit_test(pieces_of_scratch),
         cmocka_unit_test(payload),
         cmocka_unit_test(size_limit_of_one_shot),
         cmocka_unit_test(algorithm_that_is_asked_for),

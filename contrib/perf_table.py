@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+"""Turns a CSV file of symm_perf into Markdown tables, as in docs/measurements.md.
+
+    contrib/perf_table.py gpu.csv                    # a table per operation, all sizes
+    contrib/perf_table.py gpu.csv --sizes 8,1K,1M    # these sizes alone
+"""
+
+import argparse
+import csv
+import sys
+
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def parse_size(text):
+    """Bytes of "8", "64K", "1M", "1G"."""
+    unit = UNITS.get(text[-1:].upper())
+    return int(text[:-1]) * unit if unit else int(text)
+
+
+def parse_sizes(text):
+    return [parse_size(size) for size in text.split(",")]
+
+
+def size_name(size):
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit} {name}"
+    return f"{size} B"
+
+
+def number(text):
+    """Three or four significant digits."""
+    value = float(text)
+    if value < 1:
+        return f"{value:.3f}"
+    if value < 100:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 1000 else f"{value:.0f}"
+
+
+def load(path):
+    """{(op, manner): {bytes: {contestant: row}}}, in the order of the file."""
+    series = {}
+    with open(path, newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            sizes = series.setdefault((row["op"], row["manner"]), {})
+            sizes.setdefault(int(row["bytes"]), {})[row["contestant"]] = row
+    return series
+
+
+def table_row(size, rows, peers):
+    symm = rows["symm"]
+    cells = [size_name(size), number(symm["median_us"]), f"{float(symm['bus_gbs']):.1f}"]
+    for peer in peers:
+        row = rows.get(peer)
+        cells += [number(row["median_us"]), f"{float(row['ours_to_this']):.2f}"] if row else ["", ""]
+    return cells + [symm["plan"].split(" ")[0]]
+
+
+def print_table(title, sizes, wanted):
+    peers = [name for name in next(iter(sizes.values())) if name != "symm"]
+    head = ["size", "symm, us", "bus GB/s"]
+    for peer in peers:
+        head += [f"{peer}, us", "ratio"]
+    print(f"\n{title}\n")
+    rows = [table_row(size, rows, peers) for size, rows in sizes.items()
+            if wanted is None or size in wanted]
+    if any(row[-1] for row in rows):
+        head.append("plan")
+    else:
+        rows = [row[:-1] for row in rows]
+    for line in [head, ["---"] * len(head)] + rows:
+        print("| " + " | ".join(line) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("csv", help="file that symm_perf --csv wrote")
+    parser.add_argument("--sizes", type=parse_sizes, help="comma-separated, as 8,64K,1M [all]")
+    arguments = parser.parse_args()
+    for (op, manner), sizes in load(arguments.csv).items():
+        print_table(f"**{op}, {manner}**", sizes, arguments.sizes)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

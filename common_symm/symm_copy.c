@@ -41,20 +41,28 @@ static int open_staging(const symm_device_ops_t *ops)
     return error.code;
 }
 
-static int copy_through(const symm_device_ops_t *ops, symm_queue_t *queue, void *dst,
-                        const void *src, size_t len)
+/* What is to be copied: len bytes, or what a walk yields. */
+typedef struct job {
+    void *dst;
+    const void *src;
+    size_t len;
+    symm_typewalk_t *walk; /* NULL for bytes */
+} job_t;
+
+static int copy_through(const symm_device_ops_t *ops, symm_queue_t *queue, const job_t *job)
 {
-    int rc = ops->copy(queue, SYMM_LANE_MAIN, dst, src, len);
+    int rc = NULL == job->walk ? ops->copy(queue, SYMM_LANE_MAIN, job->dst, job->src, job->len)
+                               : ops->move(queue, job->dst, job->src, job->walk);
     int waited = ops->queue_wait(queue); /* also for what a failure left behind */
     return MPI_SUCCESS == rc ? waited : rc;
 }
 
-static int copy_staged(const symm_device_ops_t *ops, void *dst, const void *src, size_t len)
+static int copy_staged(const symm_device_ops_t *ops, const job_t *job)
 {
     (void) pthread_mutex_lock(&staging.lock); /* fails only on misuse */
     int rc = open_staging(ops);
     if (MPI_SUCCESS == rc) {
-        rc = copy_through(ops, staging.queue, dst, src, len);
+        rc = copy_through(ops, staging.queue, job);
         if (!ops->lasts(staging.device)) {
             close_staging(ops);
         }
@@ -71,6 +79,17 @@ static symm_queue_t *window_queue(const void *ptr)
     return gpu ? window->mapping->queue : NULL;
 }
 
+/* dst and src are bytes of the two ends. */
+static int copy_on_gpu(const void *dst, const void *src, const job_t *job)
+{
+    const symm_device_ops_t *ops = symm_device_ops(SYMM_KIND_CUDA_DEVICE);
+    symm_queue_t *queue = window_queue(dst);
+    if (NULL == queue) {
+        queue = window_queue(src);
+    }
+    return NULL == queue ? copy_staged(ops, job) : copy_through(ops, queue, job);
+}
+
 int symm_copy_blocking(void *dst, const void *src, size_t len)
 {
     if (SYMM_POINTER_HOST == symm_pointer_kind(dst) &&
@@ -78,13 +97,15 @@ int symm_copy_blocking(void *dst, const void *src, size_t len)
         memcpy(dst, src, len);
         return MPI_SUCCESS;
     }
-    const symm_device_ops_t *ops = symm_device_ops(SYMM_KIND_CUDA_DEVICE);
-    symm_queue_t *queue = window_queue(dst);
-    if (NULL == queue) {
-        queue = window_queue(src);
-    }
-    return NULL == queue ? copy_staged(ops, dst, src, len)
-                         : copy_through(ops, queue, dst, src, len);
+    job_t job = {dst, src, len, NULL};
+    return copy_on_gpu(dst, src, &job);
+}
+
+int symm_move_blocking(void *dst, const void *src, symm_typewalk_t *walk)
+{
+    job_t job = {dst, src, 0, walk};
+    return copy_on_gpu((const char *) dst + symm_typecursor_next(&walk->a),
+                       (const char *) src + symm_typecursor_next(&walk->b), &job);
 }
 
 void symm_copy_finalize(void)

@@ -569,6 +569,7 @@ const symm_device_ops_t symm_cuda_ops = {
     .queue_create = symm_cuda_queue_create,
     .queue_destroy = symm_cuda_queue_destroy,
     .copy = symm_cuda_copy,
+    .move = symm_cuda_move,
     .zero = symm_cuda_zero,
     .reduce = symm_cuda_reduce,
     .queue_wait = symm_cuda_queue_wait,

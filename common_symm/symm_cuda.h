@@ -47,6 +47,7 @@ void symm_cuda_leave(const symm_cuda_scope_t *scope);
 int symm_cuda_queue_create(symm_device_t *device, symm_queue_t **queue_p, symm_error_t *error);
 void symm_cuda_queue_destroy(symm_queue_t *queue);
 int symm_cuda_copy(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src, size_t len);
+int symm_cuda_move(symm_queue_t *queue, void *dst, const void *src, symm_typewalk_t *walk);
 int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len);
 int symm_cuda_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
 int symm_cuda_queue_wait(symm_queue_t *queue);

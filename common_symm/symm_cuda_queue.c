@@ -162,6 +162,20 @@ int symm_cuda_copy(symm_queue_t *queue, symm_lane_t lane, void *dst, const void 
     return rc;
 }
 
+int symm_cuda_move(symm_queue_t *queue, void *dst, const void *src, symm_typewalk_t *walk)
+{
+    symm_typepiece_t piece;
+    int rc = MPI_SUCCESS;
+    while (MPI_SUCCESS == rc && symm_typewalk_next(walk, SIZE_MAX, &piece)) {
+        for (size_t row = 0; MPI_SUCCESS == rc && row < piece.rows; ++row) {
+            rc = symm_cuda_copy(
+                queue, SYMM_LANE_MAIN, (char *) dst + piece.a + (ptrdiff_t) row * piece.a_pitch,
+                (const char *) src + piece.b + (ptrdiff_t) row * piece.b_pitch, piece.len);
+        }
+    }
+    return rc;
+}
+
 int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len)
 {
     symm_cuda_scope_t scope;

@@ -16,6 +16,7 @@
 #include "mpi_symm.h"
 #include "symm_error.h"
 #include "symm_reduce.h"
+#include "symm_typemap.h"
 
 /* A device in use: a CUDA context, or this host. Owned by its backend. */
 typedef struct symm_device symm_device_t;
@@ -100,6 +101,10 @@ typedef struct symm_device_ops {
      * change, the destination not be used, before queue_wait. Returns MPI_ERR_OTHER, logging the
      * cause, when the copy cannot be started. */
     int (*copy)(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src, size_t len);
+    /* Starts moving all that is left of walk, from src, its side b, to dst, its side a, between
+     * memory of the kinds that copy takes. The walk is used up on return; the datatypes behind it
+     * may go. Otherwise as copy. */
+    int (*move)(symm_queue_t *queue, void *dst, const void *src, symm_typewalk_t *walk);
     /* Starts filling with zero bytes. */
     int (*zero)(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len);
     /* Starts a reduction on the main lane. MPI_ERR_UNSUPPORTED_OPERATION when there are more

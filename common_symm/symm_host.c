@@ -5,6 +5,7 @@
 
 #include "symm_device.h"
 #include "symm_log.h"
+#include "symm_rows.h"
 #include "symm_shm.h"
 
 #include <errno.h>
@@ -202,6 +203,25 @@ static int host_copy(symm_queue_t *queue, symm_lane_t lane, void *dst, const voi
     return MPI_SUCCESS;
 }
 
+static int host_move(symm_queue_t *queue, void *dst, const void *src, symm_typewalk_t *walk)
+{
+    symm_typepiece_t piece;
+    while (symm_typewalk_next(walk, SIZE_MAX, &piece)) {
+        symm_rows_t rows = {(char *) dst + piece.a,
+                            (const char *) src + piece.b,
+                            piece.len,
+                            piece.rows,
+                            piece.a_pitch,
+                            piece.b_pitch};
+        if (1 == rows.rows) {
+            (void) host_copy(queue, SYMM_LANE_MAIN, rows.dst, rows.src, rows.len); /* cannot fail */
+        } else {
+            symm_rows_copy_host(&rows);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
 static int host_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len)
 {
     (void) queue;
@@ -261,6 +281,7 @@ const symm_device_ops_t symm_host_ops = {
     .queue_create = host_queue_create,
     .queue_destroy = host_queue_destroy,
     .copy = host_copy,
+    .move = host_move,
     .zero = host_zero,
     .reduce = host_reduce,
     .queue_wait = host_queue_wait,

@@ -154,6 +154,11 @@ int ompi_osc_symm_rput(const void *origin_addr, int origin_count, ompi_datatype_
 int ompi_osc_symm_rget(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt, int target,
                        ptrdiff_t target_disp, int target_count, ompi_datatype_t *target_dt,
                        ompi_win_t *win, ompi_request_t **request_p);
+/* osc_symm_typed.c: a put or a get with any datatypes; an access epoch to target is open. */
+int ompi_osc_symm_transfer_typed(bool put, const void *origin_addr, int origin_count,
+                                 ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                                 int target_count, ompi_datatype_t *target_dt,
+                                 ompi_osc_symm_module_t *module);
 /* Completes all operations that this rank has started on the window. Returns an MPI error class. */
 static inline int ompi_osc_symm_complete_operations(const ompi_osc_symm_module_t *module)
 {

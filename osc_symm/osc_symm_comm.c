@@ -31,7 +31,7 @@ FAST_PATH bool may_access(const ompi_osc_symm_module_t *module, int target)
            (module->started && in_started_group(module, target));
 }
 
-/* One contiguous transfer between the origin's memory and the target's window. */
+/* One transfer of a run of bytes between the origin's memory and the target's window. */
 typedef struct transfer {
     char *origin;
     osc_symm_place_t place;
@@ -42,22 +42,13 @@ FAST_PATH int describe(ompi_osc_symm_module_t *module, const void *origin_addr, 
                        const ompi_datatype_t *origin_dt, int target, ptrdiff_t disp,
                        int target_count, const ompi_datatype_t *target_dt, transfer_t *transfer_p)
 {
-    ptrdiff_t origin_offset, target_offset;
-    size_t origin_len, target_len;
-    if (!may_access(module, target)) {
-        return MPI_ERR_RMA_SYNC;
-    }
-    if (!symm_ompi_contiguous(origin_dt, (size_t) origin_count, &origin_offset, &origin_len) ||
-        !symm_ompi_contiguous(target_dt, (size_t) target_count, &target_offset, &target_len)) {
-        return ompi_osc_symm_unsupported("MPI_Put or MPI_Get", "non-contiguous datatypes yet");
-    }
-    if (origin_len != target_len) {
+    size_t target_len = symm_ompi_size(target_dt) * (size_t) target_count;
+    transfer_p->len = symm_ompi_size(origin_dt) * (size_t) origin_count;
+    transfer_p->origin = (char *) origin_addr;
+    if (transfer_p->len != target_len) {
         return MPI_ERR_TRUNCATE;
     }
-    transfer_p->origin = (char *) origin_addr + origin_offset;
-    transfer_p->len = origin_len;
-    return ompi_osc_symm_locate(module, target, disp, target_offset, target_len,
-                                &transfer_p->place);
+    return ompi_osc_symm_locate(module, target, disp, 0, target_len, &transfer_p->place);
 }
 
 /* Starts a copy one end of which is the window; origin is the other end. */
@@ -81,13 +72,20 @@ static int carry(bool put, const ompi_osc_symm_module_t *module, const transfer_
 
 /* A put or a get; put is a constant wherever this is called. */
 FAST_PATH int transfer(bool put, const void *origin_addr, int origin_count,
-                       const ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
-                       int target_count, const ompi_datatype_t *target_dt, const ompi_win_t *win)
+                       ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
+                       int target_count, ompi_datatype_t *target_dt, const ompi_win_t *win)
 {
     ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
     transfer_t t = {0};
     if (MPI_PROC_NULL == target) {
         return OMPI_SUCCESS;
+    }
+    if (!may_access(module, target)) {
+        return MPI_ERR_RMA_SYNC;
+    }
+    if (!symm_ompi_plain(origin_dt) || !symm_ompi_plain(target_dt)) {
+        return ompi_osc_symm_transfer_typed(put, origin_addr, origin_count, origin_dt, target,
+                                            target_disp, target_count, target_dt, module);
     }
     int rc = describe(module, origin_addr, origin_count, origin_dt, target, target_disp,
                       target_count, target_dt, &t);
@@ -131,9 +129,8 @@ int ompi_osc_symm_rput(const void *origin_addr, int origin_count, ompi_datatype_
 {
     int rc = ompi_osc_symm_put(origin_addr, origin_count, origin_dt, target, target_disp,
                                target_count, target_dt, win);
-    return OMPI_SUCCESS == rc
-               ? ompi_osc_symm_request_start(ompi_osc_symm_module_of(win), request_p)
-               : rc;
+    return OMPI_SUCCESS == rc ? ompi_osc_symm_request_start(ompi_osc_symm_module_of(win), request_p)
+                              : rc;
 }
 
 int ompi_osc_symm_rget(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt, int target,
@@ -142,7 +139,6 @@ int ompi_osc_symm_rget(void *origin_addr, int origin_count, ompi_datatype_t *ori
 {
     int rc = ompi_osc_symm_get(origin_addr, origin_count, origin_dt, target, target_disp,
                                target_count, target_dt, win);
-    return OMPI_SUCCESS == rc
-               ? ompi_osc_symm_request_start(ompi_osc_symm_module_of(win), request_p)
-               : rc;
+    return OMPI_SUCCESS == rc ? ompi_osc_symm_request_start(ompi_osc_symm_module_of(win), request_p)
+                              : rc;
 }

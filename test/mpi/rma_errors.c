@@ -306,56 +306,6 @@ static void null_process_and_null_buffers(void)
 
 /* ---- not supported yet ---- */
 
-static void check_type_refused(MPI_Datatype type, int count, size_t len)
-{
-    CHECK_CLASS(MPI_ERR_UNSUPPORTED_OPERATION,
-                MPI_Put(data, (int) len, MPI_BYTE, right_of_me(), 0, count, type, window.win));
-    CHECK_CLASS(MPI_ERR_UNSUPPORTED_OPERATION,
-                MPI_Put(data, count, type, right_of_me(), 0, (int) len, MPI_BYTE, window.win));
-    CHECK_CLASS(MPI_ERR_UNSUPPORTED_OPERATION,
-                MPI_Get(data, (int) len, MPI_BYTE, right_of_me(), 0, count, type, window.win));
-    CHECK_OK(MPI_Put(data, 0, type, right_of_me(), 0, 0, MPI_BYTE, window.win));
-}
-
-static void datatypes_with_gaps(void)
-{
-    MPI_Datatype vector, padded;
-    CHECK_OK(MPI_Type_vector(2, 1, 2, MPI_INT, &vector));
-    CHECK_OK(MPI_Type_create_resized(MPI_INT, 0, 8, &padded));
-    CHECK_OK(MPI_Type_commit(&vector));
-    CHECK_OK(MPI_Type_commit(&padded));
-    poison_window();
-    CHECK_OK(MPI_Win_lock_all(0, window.win));
-    check_type_refused(vector, 1, 8);
-    check_type_refused(padded, 2, 8);
-    CHECK_OK(MPI_Win_unlock_all(window.win));
-    check_intact();
-    CHECK_OK(MPI_Type_free(&vector));
-    CHECK_OK(MPI_Type_free(&padded));
-}
-
-/* Without gaps, but not in memory order: either refused, or done right. */
-static void datatype_out_of_order(void)
-{
-    MPI_Datatype swapped;
-    int64_t got[2] = {0, 0};
-    CHECK_OK(MPI_Type_create_indexed_block(2, 1, (int[]){1, 0}, MPI_INT64_T, &swapped));
-    CHECK_OK(MPI_Type_commit(&swapped));
-    poison_window();
-    CHECK_OK(MPI_Win_fence(0, window.win));
-    int rc = MPI_Put((int64_t[]){11, 22}, 2, MPI_INT64_T, right_of_me(), 0, 1, swapped, window.win);
-    CHECK_OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, window.win));
-    if (MPI_SUCCESS == rc) {
-        mt_read(got, window.base, sizeof(got));
-        CHECK_INT(22, got[0]);
-        CHECK_INT(11, got[1]);
-    } else {
-        CHECK_CLASS(MPI_ERR_UNSUPPORTED_OPERATION, rc);
-        check_intact();
-    }
-    CHECK_OK(MPI_Type_free(&swapped));
-}
-
 static void accumulate_operations(void)
 {
     int64_t one = 1, result = 0, compare = 0;
@@ -380,10 +330,10 @@ static void request_based_operations(void)
     MPI_Request request = MPI_REQUEST_NULL;
     poison_window();
     CHECK_OK(MPI_Win_lock_all(0, window.win));
-    CHECK_CLASS(MPI_ERR_RMA_RANGE, MPI_Rput(&one, 1, MPI_INT64_T, 0, LENGTH, 1, MPI_INT64_T,
-                                            window.win, &request));
-    CHECK_CLASS(MPI_ERR_RMA_RANGE, MPI_Rget(&result, 1, MPI_INT64_T, 0, LENGTH, 1, MPI_INT64_T,
-                                            window.win, &request));
+    CHECK_CLASS(MPI_ERR_RMA_RANGE,
+                MPI_Rput(&one, 1, MPI_INT64_T, 0, LENGTH, 1, MPI_INT64_T, window.win, &request));
+    CHECK_CLASS(MPI_ERR_RMA_RANGE,
+                MPI_Rget(&result, 1, MPI_INT64_T, 0, LENGTH, 1, MPI_INT64_T, window.win, &request));
     CHECK(MPI_REQUEST_NULL == request);
     CHECK_CLASS(
         MPI_ERR_UNSUPPORTED_OPERATION,
@@ -450,8 +400,6 @@ int main(int argc, char **argv)
         MT_RUN(target_without_memory);
         MT_RUN(lengths_that_differ);
         MT_RUN(null_process_and_null_buffers);
-        MT_RUN(datatypes_with_gaps);
-        MT_RUN(datatype_out_of_order);
         MT_RUN(accumulate_operations);
         MT_RUN(request_based_operations);
         MT_RUN(attaching_memory);

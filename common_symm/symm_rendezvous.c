@@ -19,8 +19,10 @@
 typedef struct message {
     uint8_t token[SYMM_RENDEZVOUS_TOKEN]; /* the receiver's */
     int32_t rank;                         /* the sender's */
-    int32_t count;                        /* descriptors that come along */
+    int32_t count; /* descriptors that come along; NOTHING_COMES when they could not be sent */
 } message_t;
+
+#define NOTHING_COMES (-1)
 
 /* Control data of one datagram, aligned as the cmsg macros want it. */
 typedef union control {
@@ -94,11 +96,11 @@ int symm_rendezvous_open(symm_rendezvous_t *rendezvous, symm_rendezvous_card_t *
     return MPI_SUCCESS;
 }
 
-/* Sends to one peer. Returns true when nothing more is to be sent there: sent, or failed for good.
- */
-static bool send_to(swap_t *swap, int peer)
+/* Sends one message to peer, with our descriptors if that is what count says. Returns whether it is
+ * sent; errno tells why not. */
+static bool send_message(const swap_t *swap, int peer, int32_t count)
 {
-    message_t message = {.rank = swap->rank, .count = swap->mine->count};
+    message_t message = {.rank = swap->rank, .count = count};
     memcpy(message.token, swap->cards[peer].token, SYMM_RENDEZVOUS_TOKEN);
     struct iovec data = {&message, sizeof(message)};
     struct sockaddr_un address = swap->cards[peer].address;
@@ -108,8 +110,8 @@ static bool send_to(swap_t *swap, int peer)
                             .msg_iovlen = 1};
     control_t control;
     memset(&control, 0, sizeof(control));
-    if (0 < swap->mine->count) {
-        size_t len = (size_t) swap->mine->count * sizeof(int);
+    if (0 < count) {
+        size_t len = (size_t) count * sizeof(int);
         header.msg_control = control.bytes;
         header.msg_controllen = CMSG_SPACE(len);
         struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
@@ -118,7 +120,14 @@ static bool send_to(swap_t *swap, int peer)
         rights->cmsg_len = CMSG_LEN(len);
         memcpy(CMSG_DATA(rights), swap->mine->fd, len);
     }
-    if (0 <= sendmsg(swap->rendezvous->socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL)) {
+    return 0 <= sendmsg(swap->rendezvous->socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* Sends to one peer. Returns true when nothing more is to be sent there: sent, or failed for good.
+ */
+static bool send_to(swap_t *swap, int peer)
+{
+    if (send_message(swap, peer, swap->mine->count)) {
         return true;
     }
     if (EAGAIN == errno || EWOULDBLOCK == errno || EINTR == errno || ENOBUFS == errno) {
@@ -126,6 +135,7 @@ static bool send_to(swap_t *swap, int peer)
     }
     (void) symm_error_set_errno(swap->error, MPI_ERR_OTHER, errno,
                                 "sending memory handles to rank %d", peer);
+    (void) send_message(swap, peer, NOTHING_COMES); /* or else it waits until its time is up */
     return true;
 }
 
@@ -195,7 +205,10 @@ static bool receive_one(swap_t *swap)
     swap->theirs[message.rank] = fds;
     swap->got[message.rank] = true;
     --swap->to_get;
-    if (0 != (header.msg_flags & MSG_CTRUNC) || fds.count != message.count) {
+    if (NOTHING_COMES == message.count) {
+        (void) symm_error_set(swap->error, MPI_ERR_OTHER, "rank %d could not send memory handles",
+                              message.rank);
+    } else if (0 != (header.msg_flags & MSG_CTRUNC) || fds.count != message.count) {
         (void) symm_error_set(swap->error, MPI_ERR_OTHER,
                               "received %d of %d memory handles of rank %d; raise the descriptor "
                               "limit (ulimit -n)",

@@ -494,6 +494,9 @@ static bool fail_one(const fault_series_t *series, MPI_Comm comm, int victim, in
 {
     char name[NAME_MAX_LEN];
     round_t r;
+    if (series->fresh) {
+        CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    }
     init_round(series, comm, victim, number, &r);
     run_round(&r);
     bool came = learn_fired(&r, name);
@@ -508,6 +511,11 @@ static bool fail_one(const fault_series_t *series, MPI_Comm comm, int victim, in
     check_classes(&r);
     if (!series->once) {
         check_goes_on(series, comm, number);
+    }
+    if (series->fresh) {
+        CHECK_OK(MPI_Comm_free(&comm));
+    }
+    if (!series->once) {
         check_holdings(series, before);
     }
     return came;
@@ -524,6 +532,9 @@ void fault_run(const fault_series_t *series)
     if (!series->once) {
         check_goes_on(series, comm, 0); /* what is made once is made before anything is counted */
     }
+    if (series->fresh) {
+        CHECK_OK(MPI_Comm_free(&comm));
+    }
     take_stock(series, &before);
     for (int victim = series->once ? mt_size - 1 : 0; victim < mt_size; ++victim) {
         int most = 0 < series->most ? series->most : ROUNDS_MAX;
@@ -534,5 +545,7 @@ void fault_run(const fault_series_t *series)
         CHECK_MSG(1 < number && number <= ROUNDS_MAX, "%d calls of rank %d failed", number - 1,
                   victim);
     }
-    CHECK_OK(MPI_Comm_free(&comm));
+    if (!series->fresh) {
+        CHECK_OK(MPI_Comm_free(&comm));
+    }
 }

@@ -29,6 +29,7 @@ typedef struct fault_series {
     const char *function; /* whose calls fail, "any" */
     const char *action;   /* and how */
     bool fallback;        /* an ordinary window will do, so creation must not fail */
+    bool fresh;           /* a new communicator each time */
     bool once;            /* leave the next window out, and take the last rank only */
     bool harmless;        /* the action must go unnoticed */
     int most;             /* calls to fail, of a function called as often as time passes; 0: all */

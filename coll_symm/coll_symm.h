@@ -125,6 +125,25 @@ bool coll_symm_call_input(coll_symm_call_t *call, const void *buf, size_t count,
 bool coll_symm_call_output(coll_symm_call_t *call, void *buf, size_t count,
                            const ompi_datatype_t *datatype, size_t len);
 
+/* What a rank passes where counts are per rank: counts [size], displacements [size] in extents of
+ * type; or in bytes, with types [size]. */
+typedef struct coll_symm_vector {
+    const int *counts;
+    const int *disps;
+    ompi_datatype_t *type;
+    ompi_datatype_t *const *types; /* NULL: all are of type */
+} coll_symm_vector_t;
+
+/* The same where counts are per rank, which fills that side of the module's row, too. Returns
+ * whether each block is one gap-free run. For outputs, bytes becomes those of the largest from
+ * another rank. */
+bool coll_symm_call_inputs(coll_symm_call_t *call, const void *buf, const coll_symm_vector_t *v);
+bool coll_symm_call_outputs(coll_symm_call_t *call, void *buf, const coll_symm_vector_t *v);
+
+/* Fill that side of the row where this rank has one block, for or from whoever it is. */
+void coll_symm_call_one_input(coll_symm_call_t *call);
+void coll_symm_call_one_output(coll_symm_call_t *call);
+
 /* Runs a described call: agreement, plan, report; the next component where there is nothing to
  * agree on, and where the plan says so. Returns an MPI error class. */
 int coll_symm_call_run(coll_symm_call_t *call);
@@ -190,11 +209,42 @@ void coll_symm_report_mismatch(const coll_symm_call_t *call);
  * the others wait there. Returns an MPI error class. */
 int coll_symm_pass_on(coll_symm_call_t *call, bool agreed);
 
-/* ---- one file per collective ---- */
-int mca_coll_symm_allreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
-                            MPI_Op op, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+/* ---- one file per collective, or for it and its kin ---- */
+
+/* The functions behind MPI's, as Open MPI's coll.h declares them. */
 int mca_coll_symm_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module);
+int mca_coll_symm_allgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                             const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
+                             ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_symm_allreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                            MPI_Op op, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_symm_alltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                           int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                           mca_coll_base_module_t *module);
+int mca_coll_symm_alltoallv(const void *sbuf, const int *scounts, const int *sdisps,
+                            ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
+                            const int *rdisps, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                            mca_coll_base_module_t *module);
+int mca_coll_symm_alltoallw(const void *sbuf, const int *scounts, const int *sdisps,
+                            ompi_datatype_t *const *sdtypes, void *rbuf, const int *rcounts,
+                            const int *rdisps, ompi_datatype_t *const *rdtypes,
+                            ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_symm_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_symm_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
+                        ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_symm_gather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                         int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                         mca_coll_base_module_t *module);
+int mca_coll_symm_gatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                          const int *rcounts, const int *disps, ompi_datatype_t *rdtype, int root,
+                          ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_symm_scatter(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                          int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                          mca_coll_base_module_t *module);
+int mca_coll_symm_scatterv(const void *sbuf, const int *scounts, const int *disps,
+                           ompi_datatype_t *sdtype, void *rbuf, int rcount, ompi_datatype_t *rdtype,
+                           int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 #endif

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Blocking MPI_Allgather. */
+ * Blocking MPI_Allgather and MPI_Allgatherv. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
 
-/* The arguments, to pass on. */
-typedef struct arguments {
+typedef struct allgather_arguments {
     int scount;
     ompi_datatype_t *sdtype;
     int rcount;
     ompi_datatype_t *rdtype;
     ompi_communicator_t *comm;
-} arguments_t;
+} allgather_arguments_t;
 
-static int call_next(const mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf,
-                     void *rbuf)
+static int call_allgather(const mca_coll_symm_module_t *module, const allgather_arguments_t *a,
+                          const void *sbuf, void *rbuf)
 {
     return module->next.allgather(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->comm,
                                   module->next.allgather_module);
 }
 
-static int next(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+static int next_allgather(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    return call_next(call->module, call->arguments, sbuf, rbuf);
+    return call_allgather(call->module, call->arguments, sbuf, rbuf);
 }
 
-static void describe(coll_symm_call_t *call, const arguments_t *a)
+static void describe_allgather(coll_symm_call_t *call, const allgather_arguments_t *a)
 {
     const symm_exchange_t *exchange = &call->module->comm->exchange;
     size_t ranks = (size_t) exchange->size;
@@ -49,14 +48,71 @@ int mca_coll_symm_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtyp
                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next, coll_symm_move};
+    static const coll_symm_steps_t steps = {next_allgather, coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
+    allgather_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
     if (coll_symm_asleep(symm)) {
-        return call_next(symm, &arguments, sbuf, rbuf);
+        return call_allgather(symm, &arguments, sbuf, rbuf);
     }
     coll_symm_call_t call = {
         .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
-    describe(&call, &arguments);
+    describe_allgather(&call, &arguments);
+    return coll_symm_call_run(&call);
+}
+
+typedef struct allgatherv_arguments {
+    int scount;
+    ompi_datatype_t *sdtype;
+    const int *rcounts;
+    const int *disps;
+    ompi_datatype_t *rdtype;
+    ompi_communicator_t *comm;
+} allgatherv_arguments_t;
+
+static int call_allgatherv(const mca_coll_symm_module_t *module, const allgatherv_arguments_t *a,
+                           const void *sbuf, void *rbuf)
+{
+    return module->next.allgatherv(sbuf, a->scount, a->sdtype, rbuf, a->rcounts, a->disps,
+                                   a->rdtype, a->comm, module->next.allgatherv_module);
+}
+
+static int next_allgatherv(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+{
+    return call_allgatherv(call->module, call->arguments, sbuf, rbuf);
+}
+
+static void describe_allgatherv(coll_symm_call_t *call, const allgatherv_arguments_t *a)
+{
+    mca_coll_symm_module_t *module = call->module;
+    coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->disps, .type = a->rdtype};
+    bool known = coll_symm_call_outputs(call, call->rbuf, &outputs);
+    const symm_block_t *own = &module->row[module->comm->exchange.rank];
+    call->mine.collective = COLL_SYMM_ALLGATHERV;
+    if (MPI_IN_PLACE == call->sbuf) {
+        call->mine.flags = COLL_SYMM_IN_PLACE;
+        call->send = call->recv + own->recv_at;
+        call->send_len = own->recv_len;
+    } else {
+        known = coll_symm_call_input(call, call->sbuf, (size_t) a->scount, a->sdtype,
+                                     (size_t) a->scount * a->sdtype->super.size) &&
+                known;
+    }
+    coll_symm_call_one_input(call);
+    call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
+}
+
+int mca_coll_symm_allgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                             const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
+                             ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    static const coll_symm_steps_t steps = {next_allgatherv, coll_symm_move};
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    allgatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, comm};
+    if (coll_symm_asleep(symm)) {
+        return call_allgatherv(symm, &arguments, sbuf, rbuf);
+    }
+    coll_symm_call_t call = {
+        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    describe_allgatherv(&call, &arguments);
     return coll_symm_call_run(&call);
 }

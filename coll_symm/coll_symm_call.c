@@ -24,6 +24,97 @@ bool coll_symm_call_output(coll_symm_call_t *call, void *buf, size_t count,
     return symm_ompi_contiguous(datatype, count, &start, &bytes) && bytes == len;
 }
 
+/* One side of a row as it is filled in: where its blocks are, and what they span. */
+typedef struct side {
+    const char *start; /* of the lowest byte of all blocks */
+    const char *end;
+    bool gap_free; /* each block is one run */
+} side_t;
+
+/* Block p of v: its first byte; *span_p gets its bytes with gaps, *len_p without. */
+static const char *find_part(const void *buf, const coll_symm_vector_t *v, int p, size_t *span_p,
+                             size_t *len_p)
+{
+    const ompi_datatype_t *type = NULL == v->types ? v->type : v->types[p];
+    ptrdiff_t unit = NULL == v->types ? type->super.ub - type->super.lb : 1;
+    ptrdiff_t start;
+    *span_p = symm_ompi_span(type, (size_t) v->counts[p], &start);
+    *len_p = type->super.size * (size_t) v->counts[p];
+    return (const char *) buf + v->disps[p] * unit + start;
+}
+
+/* What the blocks of v span, where they have any byte. A block is one run if it has no gaps: types
+ * whose elements go backwards in memory are not worth a look. */
+static side_t find_side(const void *buf, const coll_symm_vector_t *v, int size)
+{
+    side_t side = {.gap_free = true};
+    for (int p = 0; p < size; ++p) {
+        size_t span, len;
+        const char *first = find_part(buf, v, p, &span, &len);
+        const ompi_datatype_t *type = NULL == v->types ? v->type : v->types[p];
+        ptrdiff_t start;
+        if (0 < span) {
+            side.gap_free =
+                side.gap_free && symm_ompi_contiguous(type, (size_t) v->counts[p], &start, &len);
+            side.start = NULL == side.end || first < side.start ? first : side.start;
+            side.end = NULL == side.end || first + span > side.end ? first + span : side.end;
+        }
+    }
+    return side;
+}
+
+bool coll_symm_call_inputs(coll_symm_call_t *call, const void *buf, const coll_symm_vector_t *v)
+{
+    const symm_exchange_t *exchange = &call->module->comm->exchange;
+    side_t side = find_side(buf, v, exchange->size);
+    call->send = side.start;
+    call->send_len = (size_t) (side.end - side.start);
+    for (int p = 0; p < exchange->size; ++p) {
+        size_t span, len;
+        const char *first = find_part(buf, v, p, &span, &len);
+        symm_block_t *block = &call->module->row[p];
+        block->send_at = 0 == len ? 0 : (uint64_t) (first - side.start);
+        block->send_len = len;
+    }
+    return side.gap_free && SYMM_ROW_RANKS_MAX >= exchange->size;
+}
+
+bool coll_symm_call_outputs(coll_symm_call_t *call, void *buf, const coll_symm_vector_t *v)
+{
+    const symm_exchange_t *exchange = &call->module->comm->exchange;
+    side_t side = find_side(buf, v, exchange->size);
+    uint64_t largest = 0;
+    call->recv = (char *) side.start;
+    call->recv_len = (size_t) (side.end - side.start);
+    for (int p = 0; p < exchange->size; ++p) {
+        size_t span, len;
+        const char *first = find_part(buf, v, p, &span, &len);
+        symm_block_t *block = &call->module->row[p];
+        block->recv_at = 0 == len ? 0 : (uint64_t) (first - side.start);
+        block->recv_len = len;
+        largest = p != exchange->rank && len > largest ? len : largest;
+    }
+    call->mine.bytes = largest;
+    return side.gap_free && SYMM_ROW_RANKS_MAX >= exchange->size;
+}
+
+void coll_symm_call_one_input(coll_symm_call_t *call)
+{
+    for (int p = 0; p < call->module->comm->exchange.size; ++p) {
+        call->module->row[p].send_at = 0;
+        call->module->row[p].send_len = call->send_len;
+    }
+}
+
+void coll_symm_call_one_output(coll_symm_call_t *call)
+{
+    for (int p = 0; p < call->module->comm->exchange.size; ++p) {
+        call->module->row[p].recv_at = 0;
+        call->module->row[p].recv_len = call->recv_len;
+    }
+    call->mine.bytes = call->recv_len;
+}
+
 /* Makes the scratch if the plan needs it, or lets the next component do the call where it cannot be
  * had: on all ranks alike. */
 static void provide_scratch(coll_symm_call_t *call)

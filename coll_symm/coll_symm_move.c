@@ -108,6 +108,9 @@ static int start_copy(const coll_symm_call_t *call, const symm_mapping_t *mappin
     if (0 == len || dst == src) {
         return MPI_SUCCESS;
     }
+    if (NULL == mapping) {
+        return MPI_ERR_INTERN;
+    }
     symm_lane_t lane = rank_of(call) == peer ? SYMM_LANE_LOCAL : SYMM_LANE_MAIN;
     return mapping->ops->copy(mapping->queue, lane, dst, src, len);
 }
@@ -147,20 +150,17 @@ static int wait_for(const symm_mapping_t *mapping, int rc)
     return MPI_SUCCESS == rc ? waited : rc;
 }
 
-/* Push or pull of whole blocks. */
+/* Push or pull of whole blocks. Where no rank has any byte there is no window and no mapping. */
 static int copy_all(coll_symm_call_t *call)
 {
     const symm_mapping_t *mapping = coll_symm_call_mapping(call);
     bool push = COLL_SYMM_COPY_PUSH == call->plan.path;
     int rc = MPI_SUCCESS;
-    if (NULL == mapping) {
-        return MPI_ERR_INTERN;
-    }
     for (int i = 0; MPI_SUCCESS == rc && i < size_of(call); ++i) {
         int peer = in_turn(call, i);
         rc = push ? push_to(call, mapping, peer) : pull_from(call, mapping, peer);
     }
-    return wait_for(mapping, rc);
+    return NULL == mapping ? rc : wait_for(mapping, rc);
 }
 
 /* ---- through scratch ---- */

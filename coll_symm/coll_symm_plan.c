@@ -10,11 +10,28 @@
 #define SLICE_ALIGN 128 /* bytes: a full line of GPU memory, two of host memory */
 #define PIECE_ALIGN 256 /* bytes: as well aligned as windows' data */
 
+#define ROWS .rows = true, .send = COLL_SYMM_ROWS, .recv = COLL_SYMM_ROWS
+
 /* By collective. */
 static const coll_symm_traits_t traits[COLL_SYMM_COLLECTIVES] = {
     [COLL_SYMM_NONE] = {.name = "?"},
     [COLL_SYMM_ALLREDUCE] = {.name = "allreduce", .reduces = true},
     [COLL_SYMM_ALLGATHER] = {.name = "allgather", .send = COLL_SYMM_SAME, .recv = COLL_SYMM_BLOCKS},
+    [COLL_SYMM_ALLGATHERV] = {.name = "allgatherv", ROWS},
+    [COLL_SYMM_ALLTOALL] = {.name = "alltoall",
+                            .swaps = true,
+                            .send = COLL_SYMM_BLOCKS,
+                            .recv = COLL_SYMM_BLOCKS},
+    [COLL_SYMM_ALLTOALLV] = {.name = "alltoallv", ROWS, .swaps = true},
+    [COLL_SYMM_ALLTOALLW] = {.name = "alltoallw", ROWS, .swaps = true},
+    [COLL_SYMM_BARRIER] = {.name = "barrier"},
+    [COLL_SYMM_BCAST] = {.name = "bcast", .rooted = COLL_SYMM_FROM_ROOT},
+    [COLL_SYMM_GATHER] = {.name = "gather", .recv = COLL_SYMM_BLOCKS, .rooted = COLL_SYMM_TO_ROOT},
+    [COLL_SYMM_GATHERV] = {.name = "gatherv", ROWS, .rooted = COLL_SYMM_TO_ROOT},
+    [COLL_SYMM_SCATTER] = {.name = "scatter",
+                           .send = COLL_SYMM_BLOCKS,
+                           .rooted = COLL_SYMM_FROM_ROOT},
+    [COLL_SYMM_SCATTERV] = {.name = "scatterv", ROWS, .rooted = COLL_SYMM_FROM_ROOT},
 };
 
 const coll_symm_traits_t *coll_symm_traits(uint8_t collective)
@@ -173,9 +190,7 @@ static coll_symm_path_t choose_allreduce(const summary_t *s, uint64_t bytes, int
 /* Whether the output is an input, too, that others may not have had when theirs arrives. */
 static bool overwrites_input(const coll_symm_descriptor_t *d)
 {
-    const coll_symm_traits_t *t = coll_symm_traits(d->collective);
-    return 0 != (d->flags & COLL_SYMM_IN_PLACE) && COLL_SYMM_ALL_RANKS == t->rooted &&
-           COLL_SYMM_SAME != t->send;
+    return 0 != (d->flags & COLL_SYMM_IN_PLACE) && coll_symm_traits(d->collective)->swaps;
 }
 
 size_t coll_symm_scratch_piece(uint64_t scratch_bytes, int size)

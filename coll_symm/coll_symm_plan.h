@@ -15,7 +15,17 @@
  * new one gets a line here, mca_coll_symm_<name>() and a row in coll_symm_plan.c's table. */
 #define COLL_SYMM_LIST(X)                                                                          \
     X(COLL_SYMM_ALLREDUCE, allreduce)                                                              \
-    X(COLL_SYMM_ALLGATHER, allgather)
+    X(COLL_SYMM_ALLGATHER, allgather)                                                              \
+    X(COLL_SYMM_ALLGATHERV, allgatherv)                                                            \
+    X(COLL_SYMM_ALLTOALL, alltoall)                                                                \
+    X(COLL_SYMM_ALLTOALLV, alltoallv)                                                              \
+    X(COLL_SYMM_ALLTOALLW, alltoallw)                                                              \
+    X(COLL_SYMM_BARRIER, barrier)                                                                  \
+    X(COLL_SYMM_BCAST, bcast)                                                                      \
+    X(COLL_SYMM_GATHER, gather)                                                                    \
+    X(COLL_SYMM_GATHERV, gatherv)                                                                  \
+    X(COLL_SYMM_SCATTER, scatter)                                                                  \
+    X(COLL_SYMM_SCATTERV, scatterv)
 
 #define COLL_SYMM_ENUMERATOR(enumerator, name) enumerator,
 typedef enum coll_symm_collective {
@@ -43,6 +53,7 @@ typedef struct coll_symm_traits {
     const char *name;
     bool reduces;                 /* its elements are combined: op and dtype count */
     bool rows;                    /* counts per rank: bytes may differ between ranks */
+    bool swaps;                   /* in place, outputs are inputs that are for others */
     coll_symm_shape_t send, recv; /* of data movements */
     coll_symm_rooted_t rooted;
 } coll_symm_traits_t;

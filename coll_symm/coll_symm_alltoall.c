@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Blocking MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw. */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+/* In place, the outputs are the inputs: a rank gets from each as much as it gives. */
+static void input_is_output(coll_symm_call_t *call)
+{
+    call->mine.flags = COLL_SYMM_IN_PLACE;
+    call->send = call->recv;
+    call->send_len = call->recv_len;
+}
+
+typedef struct alltoall_arguments {
+    int scount;
+    ompi_datatype_t *sdtype;
+    int rcount;
+    ompi_datatype_t *rdtype;
+    ompi_communicator_t *comm;
+} alltoall_arguments_t;
+
+static int call_alltoall(const mca_coll_symm_module_t *module, const alltoall_arguments_t *a,
+                         const void *sbuf, void *rbuf)
+{
+    return module->next.alltoall(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->comm,
+                                 module->next.alltoall_module);
+}
+
+static int next_alltoall(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+{
+    return call_alltoall(call->module, call->arguments, sbuf, rbuf);
+}
+
+static void describe_alltoall(coll_symm_call_t *call, const alltoall_arguments_t *a)
+{
+    size_t ranks = (size_t) call->module->comm->exchange.size;
+    size_t bytes = (size_t) a->rcount * a->rdtype->super.size;
+    bool known = coll_symm_call_output(call, call->rbuf, ranks * (size_t) a->rcount, a->rdtype,
+                                       ranks * bytes);
+    call->mine.collective = COLL_SYMM_ALLTOALL;
+    call->mine.bytes = bytes;
+    if (MPI_IN_PLACE == call->sbuf) {
+        input_is_output(call);
+    } else {
+        known = coll_symm_call_input(call, call->sbuf, ranks * (size_t) a->scount, a->sdtype,
+                                     ranks * bytes) &&
+                known;
+    }
+    call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
+}
+
+int mca_coll_symm_alltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                           int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                           mca_coll_base_module_t *module)
+{
+    static const coll_symm_steps_t steps = {next_alltoall, coll_symm_move};
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    alltoall_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
+    if (coll_symm_asleep(symm)) {
+        return call_alltoall(symm, &arguments, sbuf, rbuf);
+    }
+    coll_symm_call_t call = {
+        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    describe_alltoall(&call, &arguments);
+    return coll_symm_call_run(&call);
+}
+
+/* The common part of those with counts per rank. */
+static void describe_vectors(coll_symm_call_t *call, coll_symm_collective_t collective,
+                             const coll_symm_vector_t *inputs, const coll_symm_vector_t *outputs)
+{
+    bool known = coll_symm_call_outputs(call, call->rbuf, outputs);
+    call->mine.collective = (uint8_t) collective;
+    if (MPI_IN_PLACE == call->sbuf) {
+        (void) coll_symm_call_inputs(call, call->rbuf, outputs);
+        input_is_output(call);
+    } else {
+        known = coll_symm_call_inputs(call, call->sbuf, inputs) && known;
+    }
+    call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
+}
+
+typedef struct alltoallv_arguments {
+    const int *scounts;
+    const int *sdisps;
+    ompi_datatype_t *sdtype;
+    const int *rcounts;
+    const int *rdisps;
+    ompi_datatype_t *rdtype;
+    ompi_communicator_t *comm;
+} alltoallv_arguments_t;
+
+static int call_alltoallv(const mca_coll_symm_module_t *module, const alltoallv_arguments_t *a,
+                          const void *sbuf, void *rbuf)
+{
+    return module->next.alltoallv(sbuf, a->scounts, a->sdisps, a->sdtype, rbuf, a->rcounts,
+                                  a->rdisps, a->rdtype, a->comm, module->next.alltoallv_module);
+}
+
+static int next_alltoallv(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+{
+    return call_alltoallv(call->module, call->arguments, sbuf, rbuf);
+}
+
+static void describe_alltoallv(coll_symm_call_t *call, const alltoallv_arguments_t *a)
+{
+    coll_symm_vector_t inputs = {.counts = a->scounts, .disps = a->sdisps, .type = a->sdtype};
+    coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->rdisps, .type = a->rdtype};
+    describe_vectors(call, COLL_SYMM_ALLTOALLV, &inputs, &outputs);
+}
+
+int mca_coll_symm_alltoallv(const void *sbuf, const int *scounts, const int *sdisps,
+                            ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
+                            const int *rdisps, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                            mca_coll_base_module_t *module)
+{
+    static const coll_symm_steps_t steps = {next_alltoallv, coll_symm_move};
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    alltoallv_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
+    if (coll_symm_asleep(symm)) {
+        return call_alltoallv(symm, &arguments, sbuf, rbuf);
+    }
+    coll_symm_call_t call = {
+        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    describe_alltoallv(&call, &arguments);
+    return coll_symm_call_run(&call);
+}
+
+typedef struct alltoallw_arguments {
+    const int *scounts;
+    const int *sdisps;
+    ompi_datatype_t *const *sdtypes;
+    const int *rcounts;
+    const int *rdisps;
+    ompi_datatype_t *const *rdtypes;
+    ompi_communicator_t *comm;
+} alltoallw_arguments_t;
+
+static int call_alltoallw(const mca_coll_symm_module_t *module, const alltoallw_arguments_t *a,
+                          const void *sbuf, void *rbuf)
+{
+    return module->next.alltoallw(sbuf, a->scounts, a->sdisps, a->sdtypes, rbuf, a->rcounts,
+                                  a->rdisps, a->rdtypes, a->comm, module->next.alltoallw_module);
+}
+
+static int next_alltoallw(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+{
+    return call_alltoallw(call->module, call->arguments, sbuf, rbuf);
+}
+
+static void describe_alltoallw(coll_symm_call_t *call, const alltoallw_arguments_t *a)
+{
+    coll_symm_vector_t inputs = {.counts = a->scounts, .disps = a->sdisps, .types = a->sdtypes};
+    coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->rdisps, .types = a->rdtypes};
+    describe_vectors(call, COLL_SYMM_ALLTOALLW, &inputs, &outputs);
+}
+
+int mca_coll_symm_alltoallw(const void *sbuf, const int *scounts, const int *sdisps,
+                            ompi_datatype_t *const *sdtypes, void *rbuf, const int *rcounts,
+                            const int *rdisps, ompi_datatype_t *const *rdtypes,
+                            ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    static const coll_symm_steps_t steps = {next_alltoallw, coll_symm_move};
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    alltoallw_arguments_t arguments = {scounts, sdisps, sdtypes, rcounts, rdisps, rdtypes, comm};
+    if (coll_symm_asleep(symm)) {
+        return call_alltoallw(symm, &arguments, sbuf, rbuf);
+    }
+    coll_symm_call_t call = {
+        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    describe_alltoallw(&call, &arguments);
+    return coll_symm_call_run(&call);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Blocking MPI_Bcast. The buffer is the root's input and the others' output. */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+typedef struct bcast_arguments {
+    int count;
+    ompi_datatype_t *datatype;
+    int root;
+    ompi_communicator_t *comm;
+} bcast_arguments_t;
+
+static int call_bcast(const mca_coll_symm_module_t *module, const bcast_arguments_t *a,
+                      void *buffer)
+{
+    return module->next.bcast(buffer, a->count, a->datatype, a->root, a->comm,
+                              module->next.bcast_module);
+}
+
+static bool is_root(const mca_coll_symm_module_t *module, const bcast_arguments_t *a)
+{
+    return a->root == module->comm->exchange.rank;
+}
+
+static int next_bcast(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+{
+    const bcast_arguments_t *a = call->arguments;
+    return call_bcast(call->module, a, is_root(call->module, a) ? (void *) sbuf : rbuf);
+}
+
+static void describe_bcast(coll_symm_call_t *call, const bcast_arguments_t *a, void *buffer)
+{
+    size_t count = (size_t) a->count;
+    size_t bytes = count * a->datatype->super.size;
+    bool known;
+    if (is_root(call->module, a)) {
+        call->sbuf = buffer;
+        known = coll_symm_call_input(call, buffer, count, a->datatype, bytes);
+    } else {
+        call->rbuf = buffer;
+        known = coll_symm_call_output(call, buffer, count, a->datatype, bytes);
+    }
+    call->mine.collective = COLL_SYMM_BCAST;
+    call->mine.root = (uint16_t) a->root;
+    call->mine.bytes = bytes;
+    call->mine.flags = (uint8_t) (COLL_SYMM_IN_PLACE | (known ? 0 : COLL_SYMM_UNSUPPORTED));
+}
+
+int mca_coll_symm_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
+                        ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    static const coll_symm_steps_t steps = {next_bcast, coll_symm_move};
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    bcast_arguments_t arguments = {count, datatype, root, comm};
+    if (coll_symm_asleep(symm)) {
+        return call_bcast(symm, &arguments, buffer);
+    }
+    coll_symm_call_t call = {.module = symm, .steps = &steps, .arguments = &arguments};
+    describe_bcast(&call, &arguments, buffer);
+    return coll_symm_call_run(&call);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Blocking MPI_Gather and MPI_Gatherv. What only the root passes is not looked at elsewhere. */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+static bool is_root(const coll_symm_call_t *call, int root)
+{
+    return root == call->module->comm->exchange.rank;
+}
+
+typedef struct gather_arguments {
+    int scount;
+    ompi_datatype_t *sdtype;
+    int rcount;
+    ompi_datatype_t *rdtype;
+    int root;
+    ompi_communicator_t *comm;
+} gather_arguments_t;
+
+static int call_gather(const mca_coll_symm_module_t *module, const gather_arguments_t *a,
+                       const void *sbuf, void *rbuf)
+{
+    return module->next.gather(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->root,
+                               a->comm, module->next.gather_module);
+}
+
+static int next_gather(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+{
+    return call_gather(call->module, call->arguments, sbuf, rbuf);
+}
+
+static void describe_gather(coll_symm_call_t *call, const gather_arguments_t *a)
+{
+    size_t ranks = (size_t) call->module->comm->exchange.size;
+    bool known = true;
+    call->mine.collective = COLL_SYMM_GATHER;
+    call->mine.root = (uint16_t) a->root;
+    if (is_root(call, a->root)) {
+        call->mine.bytes = (size_t) a->rcount * a->rdtype->super.size;
+        known = coll_symm_call_output(call, call->rbuf, ranks * (size_t) a->rcount, a->rdtype,
+                                      ranks * call->mine.bytes);
+    } else {
+        call->mine.bytes = (size_t) a->scount * a->sdtype->super.size;
+    }
+    if (MPI_IN_PLACE == call->sbuf) {
+        call->mine.flags = COLL_SYMM_IN_PLACE;
+    } else {
+        known = coll_symm_call_input(call, call->sbuf, (size_t) a->scount, a->sdtype,
+                                     call->mine.bytes) &&
+                known;
+    }
+    call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
+}
+
+int mca_coll_symm_gather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                         int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                         mca_coll_base_module_t *module)
+{
+    static const coll_symm_steps_t steps = {next_gather, coll_symm_move};
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    gather_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
+    if (coll_symm_asleep(symm)) {
+        return call_gather(symm, &arguments, sbuf, rbuf);
+    }
+    coll_symm_call_t call = {
+        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    describe_gather(&call, &arguments);
+    return coll_symm_call_run(&call);
+}
+
+typedef struct gatherv_arguments {
+    int scount;
+    ompi_datatype_t *sdtype;
+    const int *rcounts;
+    const int *disps;
+    ompi_datatype_t *rdtype;
+    int root;
+    ompi_communicator_t *comm;
+} gatherv_arguments_t;
+
+static int call_gatherv(const mca_coll_symm_module_t *module, const gatherv_arguments_t *a,
+                        const void *sbuf, void *rbuf)
+{
+    return module->next.gatherv(sbuf, a->scount, a->sdtype, rbuf, a->rcounts, a->disps, a->rdtype,
+                                a->root, a->comm, module->next.gatherv_module);
+}
+
+static int next_gatherv(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+{
+    return call_gatherv(call->module, call->arguments, sbuf, rbuf);
+}
+
+static void describe_gatherv(coll_symm_call_t *call, const gatherv_arguments_t *a)
+{
+    coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->disps, .type = a->rdtype};
+    bool known = !is_root(call, a->root) || coll_symm_call_outputs(call, call->rbuf, &outputs);
+    call->mine.collective = COLL_SYMM_GATHERV;
+    call->mine.root = (uint16_t) a->root;
+    if (MPI_IN_PLACE == call->sbuf) {
+        call->mine.flags = COLL_SYMM_IN_PLACE;
+    } else {
+        known = coll_symm_call_input(call, call->sbuf, (size_t) a->scount, a->sdtype,
+                                     (size_t) a->scount * a->sdtype->super.size) &&
+                known;
+    }
+    coll_symm_call_one_input(call);
+    call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
+}
+
+int mca_coll_symm_gatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                          const int *rcounts, const int *disps, ompi_datatype_t *rdtype, int root,
+                          ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    static const coll_symm_steps_t steps = {next_gatherv, coll_symm_move};
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    gatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, root, comm};
+    if (coll_symm_asleep(symm)) {
+        return call_gatherv(symm, &arguments, sbuf, rbuf);
+    }
+    coll_symm_call_t call = {
+        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    describe_gatherv(&call, &arguments);
+    return coll_symm_call_run(&call);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Blocking MPI_Scatter and MPI_Scatterv. What only the root passes is not looked at elsewhere. */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+static bool is_root(const coll_symm_call_t *call, int root)
+{
+    return root == call->module->comm->exchange.rank;
+}
+
+typedef struct scatter_arguments {
+    int scount;
+    ompi_datatype_t *sdtype;
+    int rcount;
+    ompi_datatype_t *rdtype;
+    int root;
+    ompi_communicator_t *comm;
+} scatter_arguments_t;
+
+static int call_scatter(const mca_coll_symm_module_t *module, const scatter_arguments_t *a,
+                        const void *sbuf, void *rbuf)
+{
+    return module->next.scatter(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->root,
+                                a->comm, module->next.scatter_module);
+}
+
+static int next_scatter(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+{
+    return call_scatter(call->module, call->arguments, sbuf, rbuf);
+}
+
+static void describe_scatter(coll_symm_call_t *call, const scatter_arguments_t *a)
+{
+    size_t ranks = (size_t) call->module->comm->exchange.size;
+    bool known = true;
+    call->mine.collective = COLL_SYMM_SCATTER;
+    call->mine.root = (uint16_t) a->root;
+    if (is_root(call, a->root)) {
+        call->mine.bytes = (size_t) a->scount * a->sdtype->super.size;
+        known = coll_symm_call_input(call, call->sbuf, ranks * (size_t) a->scount, a->sdtype,
+                                     ranks * call->mine.bytes);
+    } else {
+        call->mine.bytes = (size_t) a->rcount * a->rdtype->super.size;
+    }
+    if (MPI_IN_PLACE == call->rbuf) {
+        call->mine.flags = COLL_SYMM_IN_PLACE;
+    } else {
+        known = coll_symm_call_output(call, call->rbuf, (size_t) a->rcount, a->rdtype,
+                                      call->mine.bytes) &&
+                known;
+    }
+    call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
+}
+
+int mca_coll_symm_scatter(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                          int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                          mca_coll_base_module_t *module)
+{
+    static const coll_symm_steps_t steps = {next_scatter, coll_symm_move};
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    scatter_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
+    if (coll_symm_asleep(symm)) {
+        return call_scatter(symm, &arguments, sbuf, rbuf);
+    }
+    coll_symm_call_t call = {
+        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    describe_scatter(&call, &arguments);
+    return coll_symm_call_run(&call);
+}
+
+typedef struct scatterv_arguments {
+    const int *scounts;
+    const int *disps;
+    ompi_datatype_t *sdtype;
+    int rcount;
+    ompi_datatype_t *rdtype;
+    int root;
+    ompi_communicator_t *comm;
+} scatterv_arguments_t;
+
+static int call_scatterv(const mca_coll_symm_module_t *module, const scatterv_arguments_t *a,
+                         const void *sbuf, void *rbuf)
+{
+    return module->next.scatterv(sbuf, a->scounts, a->disps, a->sdtype, rbuf, a->rcount, a->rdtype,
+                                 a->root, a->comm, module->next.scatterv_module);
+}
+
+static int next_scatterv(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+{
+    return call_scatterv(call->module, call->arguments, sbuf, rbuf);
+}
+
+static void describe_scatterv(coll_symm_call_t *call, const scatterv_arguments_t *a)
+{
+    coll_symm_vector_t inputs = {.counts = a->scounts, .disps = a->disps, .type = a->sdtype};
+    bool known = !is_root(call, a->root) || coll_symm_call_inputs(call, call->sbuf, &inputs);
+    call->mine.collective = COLL_SYMM_SCATTERV;
+    call->mine.root = (uint16_t) a->root;
+    if (MPI_IN_PLACE == call->rbuf) {
+        call->mine.flags = COLL_SYMM_IN_PLACE;
+    } else {
+        known = coll_symm_call_output(call, call->rbuf, (size_t) a->rcount, a->rdtype,
+                                      (size_t) a->rcount * a->rdtype->super.size) &&
+                known;
+    }
+    coll_symm_call_one_output(call);
+    call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
+}
+
+int mca_coll_symm_scatterv(const void *sbuf, const int *scounts, const int *disps,
+                           ompi_datatype_t *sdtype, void *rbuf, int rcount, ompi_datatype_t *rdtype,
+                           int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    static const coll_symm_steps_t steps = {next_scatterv, coll_symm_move};
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    scatterv_arguments_t arguments = {scounts, disps, sdtype, rcount, rdtype, root, comm};
+    if (coll_symm_asleep(symm)) {
+        return call_scatterv(symm, &arguments, sbuf, rbuf);
+    }
+    coll_symm_call_t call = {
+        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    describe_scatterv(&call, &arguments);
+    return coll_symm_call_run(&call);
+}

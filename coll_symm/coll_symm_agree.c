@@ -111,6 +111,10 @@ void coll_symm_call_place(coll_symm_call_t *call)
         place_of(module, call->send, call->send_len, &send, &mine->send_window, &mine->send_offset);
     mine->recv_place =
         place_of(module, call->recv, call->recv_len, &recv, &mine->recv_window, &mine->recv_offset);
+    if (coll_symm_traits(mine->collective)->reduces && coll_symm_descriptor_on_gpu(mine) &&
+        !symm_dtype_on_gpu((symm_dtype_t) mine->dtype)) {
+        mine->flags |= COLL_SYMM_UNSUPPORTED; /* as a long double is */
+    }
     bool fits = !coll_symm_descriptor_on_gpu(mine) && call->send_len <= SYMM_SLOT_PAYLOAD_BYTES &&
                 0 == (mine->flags & COLL_SYMM_UNSUPPORTED);
     mine->algorithm = (uint8_t) mca_coll_symm_component.algorithm;

@@ -7,6 +7,7 @@
 
 #include "symm_copy.h"
 #include "symm_device.h"
+#include "symm_float16.h"
 #include "symm_reduce_kernel.h"
 
 /* The arguments, to pass on. */
@@ -20,7 +21,8 @@ typedef struct arguments {
 static int call_next(const mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf,
                      void *rbuf)
 {
-    return module->next.allreduce(sbuf, rbuf, a->count, a->dtype, a->op, a->comm,
+    return module->next.allreduce(sbuf, rbuf, a->count, a->dtype,
+                                  symm_float16_portable_op(a->dtype, a->op), a->comm,
                                   module->next.allreduce_module);
 }
 
@@ -120,7 +122,7 @@ static int carry_out(coll_symm_call_t *call)
     case COLL_SYMM_LOCAL:
         return call->send == call->recv
                    ? MPI_SUCCESS
-                   : symm_copy_blocking(call->recv, call->send, (size_t) call->mine.bytes);
+                   : symm_copy_blocking(call->recv, call->send, call->send_len);
     case COLL_SYMM_ONE_SHOT_PATH:
         return coll_symm_call_end(call, one_shot(call, count));
     case COLL_SYMM_TWO_SHOT_PATH:
@@ -144,6 +146,7 @@ static void describe(coll_symm_call_t *call, const arguments_t *a)
     if (coll_symm_known(module, a->dtype, a->op)) {
         call->mine.op = (uint8_t) module->op;
         call->mine.dtype = (uint8_t) module->dtype;
+        call->mine.bytes = count * symm_dtype_size(module->dtype); /* gaps of pairs included */
     } else {
         call->mine.flags |= COLL_SYMM_UNSUPPORTED;
     }

@@ -53,6 +53,29 @@ SYMM_EXPORT int symm_window_query(MPI_Win win, symm_window_info_t *info_p);
  * Returns MPI_SUCCESS; MPI_ERR_BASE when there is none; MPI_ERR_ARG when win_p is NULL. */
 SYMM_EXPORT int symm_pointer_query(const void *ptr, size_t len, MPI_Win *win_p);
 
+/* 16-bit floats: IEEE binary16 and bfloat16 as MPI datatypes of 2 bytes, and the operations on
+ * them. They move as any datatype does. MPI lets a program's own operations, not MPI_SUM itself,
+ * work on datatypes that it does not know, so reductions take what symm_op() gives:
+ *
+ *     symm_type_bfloat16(&type);
+ *     symm_op(MPI_SUM, &sum);
+ *     MPI_Allreduce(MPI_IN_PLACE, x, count, type, sum, comm);
+ *
+ * Reductions on symmetric memory then add up as float and round once; elsewhere Open MPI's own
+ * components call the operation, which rounds each time. MPI_Accumulate and its kin take MPI_SUM,
+ * MPI_PROD, MPI_MAX and MPI_MIN on these types. */
+
+/* Give the datatype, committed, the same each time; it belongs to the library: do not free it.
+ * Return MPI_SUCCESS, MPI_ERR_ARG when type_p is NULL, or what MPI returned. */
+SYMM_EXPORT int symm_type_float16(MPI_Datatype *type_p);
+SYMM_EXPORT int symm_type_bfloat16(MPI_Datatype *type_p);
+
+/* Gives the operation that does on the 16-bit floats what op (MPI_SUM, MPI_PROD, MPI_MAX or
+ * MPI_MIN) does on MPI's own datatypes, and on these the same as op. It is commutative, the same
+ * handle each time, and belongs to the library: do not free it. Returns MPI_SUCCESS, MPI_ERR_ARG
+ * when op_p is NULL, MPI_ERR_OP for other operations, or what MPI returned. */
+SYMM_EXPORT int symm_op(MPI_Op op, MPI_Op *op_p);
+
 /* SYMM_COUNTER(field, description): counts of this process since MPI_Init. */
 #define SYMM_COUNTER_LIST(SYMM_COUNTER)                                                            \
     SYMM_COUNTER(windows_created, "symmetric windows created")                                     \

@@ -4,6 +4,7 @@
 #include "symm_reduce.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "symm_reduce_ops.h"
@@ -18,12 +19,16 @@
 #define STEP_BYTES 256
 
 /* The loops are compiled for each of these and the best is taken when the library is loaded. That
- * needs glibc's indirect functions, whose resolvers run too early for sanitizers. */
+ * needs glibc's indirect functions, whose resolvers run too early for sanitizers. Complex loops go
+ * without AVX-512, as gcc 12 makes fused multiply-adds of their products there, whatever
+ * -ffp-contract says, and of some elements only. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) &&       \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#    define COMBINE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#    define COMBINE_CLONES         __attribute__((target_clones("avx512f", "avx2", "default")))
+#    define COMBINE_CLONES_COMPLEX __attribute__((target_clones("avx2", "default")))
 #else
 #    define COMBINE_CLONES
+#    define COMBINE_CLONES_COMPLEX
 #endif
 
 /* Says that no iteration needs the result of an earlier one. A destination that is a source,
@@ -37,9 +42,9 @@
 /* dst[i] = left[i] op right[i]. dst may be left or right; no alignment is asked for. */
 typedef void combine_fn_t(void *dst, const void *left, const void *right, uint64_t count);
 
-#define COMBINE_DEFINE(op, name, dtype, dtype_name, ctype, atype)                                  \
-    COMBINE_CLONES static void combine_##name##_##dtype_name(void *dst, const void *left,          \
-                                                             const void *right, uint64_t count)    \
+#define COMBINE_LOOP(clones, name, dtype_name, ctype, atype)                                       \
+    clones static void combine_##name##_##dtype_name(void *dst, const void *left,                  \
+                                                     const void *right, uint64_t count)            \
     {                                                                                              \
         typedef ctype element_t __attribute__((may_alias, aligned(1)));                            \
         const uint64_t step = STEP_BYTES / sizeof(ctype);                                          \
@@ -58,59 +63,193 @@ typedef void combine_fn_t(void *dst, const void *left, const void *right, uint64
             d[i] = (ctype) SYMM_COMBINE_##name((atype) a[i], (atype) b[i]);                        \
         }                                                                                          \
     }
-SYMM_REDUCE_LIST(COMBINE_DEFINE)
+
+#define COMBINE_DEFINE(op, name, dtype, dtype_name, ctype, atype)                                  \
+    COMBINE_LOOP(COMBINE_CLONES, name, dtype_name, ctype, atype)
+#define COMBINE_DEFINE_COMPLEX(op, name, dtype, dtype_name, ctype, atype)                          \
+    COMBINE_LOOP(COMBINE_CLONES_COMPLEX, name, dtype_name, ctype, atype)
+#define COMBINE_DEFINE_SCALAR(op, name, dtype, dtype_name, ctype, atype)                           \
+    COMBINE_LOOP(, name, dtype_name, ctype, atype)
+SYMM_REDUCE_PLAIN_LIST(COMBINE_DEFINE)
+SYMM_REDUCE_COMPLEX_LIST(COMBINE_DEFINE_COMPLEX)
+SYMM_REDUCE_LONG_DOUBLE_LIST(COMBINE_DEFINE_SCALAR)
 #undef COMBINE_DEFINE
+#undef COMBINE_DEFINE_COMPLEX
+#undef COMBINE_DEFINE_SCALAR
+#undef COMBINE_LOOP
+
+#define COMBINE_DEFINE_PAIR(op, name, dtype, dtype_name, ctype, atype)                             \
+    static void combine_##name##_##dtype_name(void *dst, const void *left, const void *right,      \
+                                              uint64_t count)                                      \
+    {                                                                                              \
+        for (uint64_t at = 0; at < count * sizeof(ctype); at += sizeof(ctype)) {                   \
+            unsigned char *to = (unsigned char *) dst + at;                                        \
+            ctype a, b;                                                                            \
+                                                                                                   \
+            memcpy(&a, (const unsigned char *) left + at, sizeof(a));                              \
+            memcpy(&b, (const unsigned char *) right + at, sizeof(b));                             \
+            a = SYMM_COMBINE_##name(a, b);                                                         \
+            memcpy(to + offsetof(ctype, value), &a.value, sizeof(a.value));                        \
+            memcpy(to + offsetof(ctype, index), &a.index, sizeof(a.index));                        \
+        }                                                                                          \
+    }
+SYMM_REDUCE_PAIR_LIST(COMBINE_DEFINE_PAIR)
+SYMM_REDUCE_LONG_DOUBLE_PAIR_LIST(COMBINE_DEFINE_PAIR)
+#undef COMBINE_DEFINE_PAIR
 
 #define COMBINE_ENTRY(op, name, dtype, dtype_name, ctype, atype)                                   \
     [op][dtype] = combine_##name##_##dtype_name,
+/* clang-format off */
 static combine_fn_t *const combine_table[SYMM_OP_COUNT][SYMM_DTYPE_COUNT] = {
-    SYMM_REDUCE_LIST(COMBINE_ENTRY)};
+    SYMM_REDUCE_PLAIN_LIST(COMBINE_ENTRY)
+    SYMM_REDUCE_COMPLEX_LIST(COMBINE_ENTRY)
+    SYMM_REDUCE_LONG_DOUBLE_LIST(COMBINE_ENTRY)
+    SYMM_REDUCE_PAIR_LIST(COMBINE_ENTRY)
+    SYMM_REDUCE_LONG_DOUBLE_PAIR_LIST(COMBINE_ENTRY)};
+/* clang-format on */
 #undef COMBINE_ENTRY
 
-/* Reduces `count` elements, `len_bytes` bytes, that start `offset` bytes into each buffer. All
- * sources are read before a destination is written, except that the last step may write dst[0] over
- * what it reads. With more than two sources the elements must fit the accumulator. */
-static void reduce_block(const symm_reduce_t *reduce, combine_fn_t *combine, uint64_t offset,
-                         uint64_t count, size_t len_bytes)
+/* Conversions of 16-bit floats, any alignment of their side. */
+typedef uint16_t bits_t __attribute__((may_alias, aligned(1)));
+typedef void widen_fn_t(float *to, const void *from, uint64_t count);
+typedef void narrow_fn_t(void *to, const float *from, uint64_t count);
+
+#define CONVERT_DEFINE(name, ctype)                                                                \
+    COMBINE_CLONES static void widen_##name(float *to, const void *from, uint64_t count)           \
+    {                                                                                              \
+        const bits_t *f = from;                                                                    \
+                                                                                                   \
+        COMBINE_INDEPENDENT                                                                        \
+        for (uint64_t i = 0; i < count; i++) {                                                     \
+            to[i] = symm_##name##_widen((ctype){f[i]});                                            \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    COMBINE_CLONES static void narrow_##name(void *to, const float *from, uint64_t count)          \
+    {                                                                                              \
+        bits_t *t = to;                                                                            \
+                                                                                                   \
+        COMBINE_INDEPENDENT                                                                        \
+        for (uint64_t i = 0; i < count; i++) {                                                     \
+            t[i] = symm_##name##_narrow(from[i]).bits;                                             \
+        }                                                                                          \
+    }
+CONVERT_DEFINE(float16, symm_float16_t)
+CONVERT_DEFINE(bfloat16, symm_bfloat16_t)
+#undef CONVERT_DEFINE
+
+/* What reduces elements of a type; widen and narrow are NULL unless they are 16-bit floats, which
+ * `combine` takes as float. */
+typedef struct method {
+    combine_fn_t *combine;
+    widen_fn_t *widen;
+    narrow_fn_t *narrow;
+    bool gaps;
+} method_t;
+
+static method_t find_method(symm_op_t op, symm_dtype_t dtype)
+{
+    if (SYMM_FLOAT16 == dtype) {
+        return (method_t){combine_table[op][SYMM_FLOAT32], widen_float16, narrow_float16, false};
+    }
+    if (SYMM_BFLOAT16 == dtype) {
+        return (method_t){combine_table[op][SYMM_FLOAT32], widen_bfloat16, narrow_bfloat16, false};
+    }
+    return (method_t){combine_table[op][symm_op_carrier(op, dtype)], NULL, NULL,
+                      symm_dtype_has_gaps(dtype)};
+}
+
+/* Writes a result to another destination. A pair combined with itself is that pair, gaps left
+ * alone.
+ */
+static void copy_result(const method_t *method, void *to, const void *from, uint64_t count,
+                        size_t size)
+{
+    if (method->gaps) {
+        method->combine(to, from, from, count);
+    } else {
+        memcpy(to, from, count * size);
+    }
+}
+
+/* A part of a reduction: `count` elements of `size` bytes that start `offset` bytes into each
+ * buffer. */
+typedef struct part {
+    uint64_t offset, count;
+    size_t size;
+} part_t;
+
+/* Reduces a part. All sources are read before a destination is written, except that the last step
+ * may write dst[0] over what it reads. With more than two sources the elements must fit the
+ * accumulator. */
+static void reduce_part(const symm_reduce_t *reduce, const method_t *method, part_t part)
 {
     _Alignas(64) unsigned char accumulator[BLOCK_BYTES];
-    const void *result = (const char *) reduce->src[0] + offset;
+    const void *result = (const char *) reduce->src[0] + part.offset;
 
     for (uint32_t s = 1; s < reduce->nsrc; s++) {
-        void *to = s + 1 < reduce->nsrc ? accumulator : (unsigned char *) reduce->dst[0] + offset;
+        void *to =
+            s + 1 < reduce->nsrc ? accumulator : (unsigned char *) reduce->dst[0] + part.offset;
 
-        combine(to, result, (const char *) reduce->src[s] + offset, count);
+        method->combine(to, result, (const char *) reduce->src[s] + part.offset, part.count);
         result = to;
     }
     for (uint32_t d = 0; d < reduce->ndst; d++) {
-        void *to = (char *) reduce->dst[d] + offset;
+        void *to = (char *) reduce->dst[d] + part.offset;
 
         /* Equal for dst[0] after a combination, and for a lone source reduced in place. */
         if (to != result) {
-            memcpy(to, result, len_bytes);
+            copy_result(method, to, result, part.count, part.size);
         }
     }
 }
 
+/* The same on 16-bit floats. The elements must fit the accumulator as float. */
+static void reduce_part_widened(const symm_reduce_t *reduce, const method_t *method, part_t part)
+{
+    _Alignas(64) float accumulator[BLOCK_BYTES / sizeof(float)];
+    _Alignas(64) float next[BLOCK_BYTES / sizeof(float)];
+
+    method->widen(accumulator, (const char *) reduce->src[0] + part.offset, part.count);
+    for (uint32_t s = 1; s < reduce->nsrc; s++) {
+        method->widen(next, (const char *) reduce->src[s] + part.offset, part.count);
+        method->combine(accumulator, accumulator, next, part.count);
+    }
+    for (uint32_t d = 0; d < reduce->ndst; d++) {
+        method->narrow((char *) reduce->dst[d] + part.offset, accumulator, part.count);
+    }
+}
+
+/* Elements that are reduced at a time. */
+static uint64_t block_of(const symm_reduce_t *reduce, const method_t *method, size_t size)
+{
+    if (NULL != method->widen) {
+        return BLOCK_BYTES / sizeof(float);
+    }
+    if (reduce->nsrc <= 2 && 1 == reduce->ndst) {
+        /* One pass without an accumulator, so nothing is gained by blocks. */
+        return reduce->count;
+    }
+    return BLOCK_BYTES / size;
+}
+
 int symm_reduce_host(const symm_reduce_t *reduce)
 {
-    uint64_t block, size, done = 0;
-    combine_fn_t *combine;
-
     if (!symm_op_defined(reduce->op, reduce->dtype) || 0 == reduce->nsrc || 0 == reduce->ndst) {
         return EINVAL;
     }
-    combine = combine_table[reduce->op][symm_op_carrier(reduce->op, reduce->dtype)];
-    size = symm_dtype_size(reduce->dtype);
-    block = BLOCK_BYTES / size;
-    if (reduce->nsrc <= 2 && 1 == reduce->ndst) {
-        /* One pass without an accumulator, so nothing is gained by blocks. */
-        block = reduce->count;
-    }
-    while (done < reduce->count) {
+    const method_t method = find_method(reduce->op, reduce->dtype);
+    const size_t size = symm_dtype_size(reduce->dtype);
+    const uint64_t block = block_of(reduce, &method, size);
+    for (uint64_t done = 0; done < reduce->count;) {
         uint64_t count = reduce->count - done < block ? reduce->count - done : block;
+        part_t part = {done * size, count, size};
 
-        reduce_block(reduce, combine, done * size, count, count * size);
+        if (NULL != method.widen) {
+            reduce_part_widened(reduce, &method, part);
+        } else {
+            reduce_part(reduce, &method, part);
+        }
         done += count;
     }
     return 0;

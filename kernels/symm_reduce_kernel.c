@@ -22,7 +22,7 @@ int symm_reduce_kernel_name(symm_op_t op, symm_dtype_t dtype, char *buf, size_t 
     char name[SYMM_REDUCE_KERNEL_NAME_MAX];
     int name_len;
 
-    if (!symm_op_defined(op, dtype)) {
+    if (!symm_op_defined(op, dtype) || !symm_dtype_on_gpu(dtype)) {
         return EINVAL;
     }
     name_len = snprintf(name, sizeof(name), "%s%s_%s", SYMM_REDUCE_KERNEL_PREFIX, symm_op_name(op),

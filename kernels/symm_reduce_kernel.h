@@ -18,8 +18,8 @@ extern "C" {
 
 /* Writes the name of the kernel that serves op on dtype into buf (out, len bytes). Signed integers
  * share the unsigned kernel where the bits agree, so (SYMM_SUM, SYMM_INT32) is
- * "symm_reduce_sum_u32". Returns 0; EINVAL when op is not defined on dtype, ERANGE when buf is too
- * short (buf untouched). */
+ * "symm_reduce_sum_u32". Returns 0; EINVAL when op is not defined on dtype or dtype is not for
+ * GPUs, ERANGE when buf is too short (buf untouched). */
 int symm_reduce_kernel_name(symm_op_t op, symm_dtype_t dtype, char *buf, size_t len);
 
 /* The number of blocks of SYMM_REDUCE_THREADS threads for a reduction of bytes_per_source bytes of

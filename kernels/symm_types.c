@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "symm_elements.h"
+
 /* Enumerators that fall outside the lists come from a caller's cast: compare as unsigned, so that
  * a negative value is out of range too, whatever type the compiler gives the enum. */
 #define SYMM_DTYPE_VALID(dtype) ((unsigned) (dtype) < (unsigned) SYMM_DTYPE_COUNT)
@@ -12,7 +14,7 @@
 
 size_t symm_dtype_size(symm_dtype_t dtype)
 {
-#define DTYPE_SIZE(enumerator, name, ctype) [enumerator] = sizeof(ctype),
+#define DTYPE_SIZE(enumerator, name, ctype, class) [enumerator] = sizeof(ctype),
     static const unsigned char sizes[SYMM_DTYPE_COUNT] = {SYMM_DTYPE_LIST(DTYPE_SIZE)};
 #undef DTYPE_SIZE
 
@@ -21,7 +23,7 @@ size_t symm_dtype_size(symm_dtype_t dtype)
 
 const char *symm_dtype_name(symm_dtype_t dtype)
 {
-#define DTYPE_NAME(enumerator, name, ctype) [enumerator] = #name,
+#define DTYPE_NAME(enumerator, name, ctype, class) [enumerator] = #name,
     static const char *const names[SYMM_DTYPE_COUNT] = {SYMM_DTYPE_LIST(DTYPE_NAME)};
 #undef DTYPE_NAME
 
@@ -37,19 +39,54 @@ const char *symm_op_name(symm_op_t op)
     return SYMM_OP_VALID(op) ? names[op] : "?";
 }
 
-bool symm_op_defined(symm_op_t op, symm_dtype_t dtype)
+symm_class_t symm_dtype_class(symm_dtype_t dtype)
 {
-    if (!SYMM_OP_VALID(op) || !SYMM_DTYPE_VALID(dtype)) {
-        return false;
-    }
-    switch (op) {
-    case SYMM_SUM:
-    case SYMM_PROD:
-    case SYMM_MAX:
-    case SYMM_MIN:
+#define DTYPE_CLASS(enumerator, name, ctype, class) [enumerator] = (class),
+    static const unsigned char classes[SYMM_DTYPE_COUNT] = {SYMM_DTYPE_LIST(DTYPE_CLASS)};
+#undef DTYPE_CLASS
+
+    return SYMM_DTYPE_VALID(dtype) ? (symm_class_t) classes[dtype] : SYMM_CLASS_NONE;
+}
+
+bool symm_dtype_has_gaps(symm_dtype_t dtype)
+{
+    switch (dtype) {
+    case SYMM_DOUBLE_INT:
+    case SYMM_LONG_INT:
+    case SYMM_SHORT_INT:
+    case SYMM_LONG_DOUBLE_INT:
         return true;
     default:
-        return SYMM_FLOAT32 != dtype && SYMM_FLOAT64 != dtype;
+        return false;
+    }
+}
+
+bool symm_dtype_on_gpu(symm_dtype_t dtype)
+{
+    return SYMM_DTYPE_VALID(dtype) && SYMM_LONG_DOUBLE != dtype &&
+           SYMM_COMPLEX_LONG_DOUBLE != dtype && SYMM_LONG_DOUBLE_INT != dtype;
+}
+
+bool symm_op_defined(symm_op_t op, symm_dtype_t dtype)
+{
+    bool arithmetic = SYMM_SUM == op || SYMM_PROD == op;
+    bool order = SYMM_MAX == op || SYMM_MIN == op;
+    bool locates = SYMM_MAXLOC == op || SYMM_MINLOC == op;
+
+    if (!SYMM_OP_VALID(op)) {
+        return false;
+    }
+    switch (symm_dtype_class(dtype)) {
+    case SYMM_CLASS_INTEGER:
+        return !locates;
+    case SYMM_CLASS_FLOAT:
+        return arithmetic || order;
+    case SYMM_CLASS_COMPLEX:
+        return arithmetic;
+    case SYMM_CLASS_PAIR:
+        return locates;
+    default:
+        return false;
     }
 }
 

@@ -5,7 +5,7 @@
  * outside (OMPI_MCA_coll_symm_allreduce_algorithm) is respected just so. */
 #include "symm_config.h"
 
-#include "mpi_test.h"
+#include "mpi_test_reduce.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,249 +27,11 @@ static mt_win_t window;
 static uint64_t round_number;
 static const char *algorithm; /* "auto" when none is forced */
 
-/* ---- datatypes and operations ---- */
-
-/* As MPI-4.0, 6.9.2, groups them; what is signed there but not an integer of C is INTEGER here. */
-typedef enum group { SIGNED, UNSIGNED, INTEGER, FLOATING, LOGICAL, BYTES } group_t;
-
-typedef struct type {
-    MPI_Datatype handle;
-    const char *name;
-    group_t group;
-} type_t;
-
-#define TYPE(handle, group)                                                                        \
-    {                                                                                              \
-        handle, #handle, group                                                                     \
-    }
-
-static const type_t types[] = {
-    TYPE(MPI_FLOAT, FLOATING),
-    TYPE(MPI_DOUBLE, FLOATING),
-    TYPE(MPI_SIGNED_CHAR, SIGNED),
-    TYPE(MPI_SHORT, SIGNED),
-    TYPE(MPI_INT, SIGNED),
-    TYPE(MPI_LONG, SIGNED),
-    TYPE(MPI_LONG_LONG, SIGNED),
-    TYPE(MPI_UNSIGNED_CHAR, UNSIGNED),
-    TYPE(MPI_UNSIGNED_SHORT, UNSIGNED),
-    TYPE(MPI_UNSIGNED, UNSIGNED),
-    TYPE(MPI_UNSIGNED_LONG, UNSIGNED),
-    TYPE(MPI_UNSIGNED_LONG_LONG, UNSIGNED),
-    TYPE(MPI_INT8_T, SIGNED),
-    TYPE(MPI_INT16_T, SIGNED),
-    TYPE(MPI_INT32_T, SIGNED),
-    TYPE(MPI_INT64_T, SIGNED),
-    TYPE(MPI_UINT8_T, UNSIGNED),
-    TYPE(MPI_UINT16_T, UNSIGNED),
-    TYPE(MPI_UINT32_T, UNSIGNED),
-    TYPE(MPI_UINT64_T, UNSIGNED),
-    TYPE(MPI_AINT, INTEGER),
-    TYPE(MPI_OFFSET, INTEGER),
-    TYPE(MPI_COUNT, INTEGER),
-    TYPE(MPI_C_BOOL, LOGICAL),
-    TYPE(MPI_CXX_BOOL, LOGICAL),
-    TYPE(MPI_BYTE, BYTES),
-    TYPE(MPI_INTEGER, INTEGER),
-    TYPE(MPI_INTEGER1, INTEGER),
-    TYPE(MPI_INTEGER2, INTEGER),
-    TYPE(MPI_INTEGER4, INTEGER),
-    TYPE(MPI_INTEGER8, INTEGER),
-    TYPE(MPI_REAL, FLOATING),
-    TYPE(MPI_REAL4, FLOATING),
-    TYPE(MPI_REAL8, FLOATING),
-    TYPE(MPI_DOUBLE_PRECISION, FLOATING),
-    TYPE(MPI_LOGICAL, LOGICAL),
-};
-#define TYPES (sizeof(types) / sizeof(types[0]))
-
-typedef enum op { SUM, PROD, MAX, MIN, LAND, LOR, LXOR, BAND, BOR, BXOR, OP_COUNT } op_t;
-
-static const struct {
-    MPI_Op handle;
-    const char *name;
-} ops[OP_COUNT] = {
-    [SUM] = {MPI_SUM, "sum"},    [PROD] = {MPI_PROD, "prod"}, [MAX] = {MPI_MAX, "max"},
-    [MIN] = {MPI_MIN, "min"},    [LAND] = {MPI_LAND, "land"}, [LOR] = {MPI_LOR, "lor"},
-    [LXOR] = {MPI_LXOR, "lxor"}, [BAND] = {MPI_BAND, "band"}, [BOR] = {MPI_BOR, "bor"},
-    [BXOR] = {MPI_BXOR, "bxor"},
-};
-
-static bool defined(group_t group, op_t op)
-{
-    bool logical = LAND <= op && LXOR >= op;
-    bool bitwise = BAND <= op;
-    switch (group) {
-    case FLOATING:
-        return !logical && !bitwise;
-    case INTEGER:
-        return !logical;
-    case LOGICAL:
-        return logical;
-    case BYTES:
-        return bitwise;
-    default:
-        return true;
-    }
-}
-
-static const type_t *type_named(MPI_Datatype handle)
-{
-    const type_t *type = types;
-    while (handle != type->handle) {
-        ++type;
-    }
-    return type;
-}
-
-/* 0 for a datatype that this Open MPI was built without. */
-static size_t size_of(const type_t *type)
-{
-    int size = 0;
-    if (MPI_DATATYPE_NULL == type->handle || MPI_SUCCESS != MPI_Type_size(type->handle, &size)) {
-        return 0;
-    }
-    return 0 < size ? (size_t) size : 0;
-}
-
-/* ---- the reference ---- */
-
-typedef union element {
-    uint64_t bits;
-    float f;
-    double d;
-} element_t;
-
-static element_t load(const unsigned char *at, size_t size)
-{
-    element_t e = {0};
-    memcpy(&e, at, size); /* little-endian, as all hosts with such GPUs are */
-    return e;
-}
-
-static int64_t as_signed(uint64_t bits, size_t size)
-{
-    unsigned shift = 64 - 8 * (unsigned) size;
-    return (int64_t) (bits << shift) >> shift;
-}
-
-static uint64_t combine_integers(group_t group, size_t size, op_t op, uint64_t a, uint64_t b)
-{
-    bool is_signed = SIGNED == group || INTEGER == group;
-    bool less = is_signed ? as_signed(a, size) < as_signed(b, size) : a < b;
-    switch (op) {
-    case SUM:
-        return a + b;
-    case PROD:
-        return a * b;
-    case MAX:
-        return less ? b : a;
-    case MIN:
-        return less ? a : b;
-    case LAND:
-        return 0 != a && 0 != b;
-    case LOR:
-        return 0 != a || 0 != b;
-    case LXOR:
-        return (0 != a) != (0 != b);
-    case BAND:
-        return a & b;
-    case BOR:
-        return a | b;
-    default:
-        return a ^ b;
-    }
-}
-
-static double combine_floats(op_t op, double a, double b)
-{
-    switch (op) {
-    case SUM:
-        return a + b;
-    case PROD:
-        return a * b;
-    case MAX:
-        return a > b ? a : b;
-    default:
-        return a < b ? a : b;
-    }
-}
-
-/* into[i] = into[i] op from[i]. A sum or product of floats, done in double, rounds to the same
- * float. */
-static void combine(const type_t *type, op_t op, unsigned char *into, const unsigned char *from,
-                    size_t count)
-{
-    size_t size = size_of(type);
-    for (size_t i = 0; i < count; ++i) {
-        element_t a = load(into + i * size, size);
-        element_t b = load(from + i * size, size);
-        if (FLOATING == type->group && sizeof(float) == size) {
-            a.f = (float) combine_floats(op, a.f, b.f);
-        } else if (FLOATING == type->group) {
-            a.d = combine_floats(op, a.d, b.d);
-        } else {
-            a.bits = combine_integers(type->group, size, op, a.bits, b.bits);
-        }
-        memcpy(into + i * size, &a, size);
-    }
-}
-
-/* A number that is exact in every floating type, and whose sums and products are too. */
-static double exact_number(op_t op, uint64_t random)
-{
-    static const double factors[] = {1, 2, -1, 0.5, -2, 1, -0.5, 1};
-    return PROD == op ? factors[random % 8] : ((double) (random % 65) - 32) / 4;
-}
-
-static uint64_t integer_bits(group_t group, op_t op, uint64_t random)
-{
-    bool logical = LAND <= op && LXOR >= op;
-    if (LOGICAL == group) {
-        return random % 2;
-    }
-    if (logical && 0 == random % 3) {
-        return 0; /* among random bits there are no zeros */
-    }
-    return random;
-}
-
-/* What rank contributes. */
-static void make_input(const type_t *type, op_t op, int rank, uint64_t round, unsigned char *to,
-                       size_t count)
-{
-    uint64_t state = mt_seed(rank, round);
-    size_t size = size_of(type);
-    for (size_t i = 0; i < count; ++i) {
-        element_t e = {0};
-        uint64_t random = mt_random(&state) >> 3;
-        if (FLOATING != type->group) {
-            e.bits = integer_bits(type->group, op, random);
-        } else if (sizeof(float) == size) {
-            e.f = (float) exact_number(op, random);
-        } else {
-            e.d = exact_number(op, random);
-        }
-        memcpy(to + i * size, &e, size);
-    }
-}
-
-/* What all get; scratch holds one input. */
-static void make_result(const type_t *type, op_t op, uint64_t round, unsigned char *to,
-                        unsigned char *scratch, size_t count)
-{
-    make_input(type, op, 0, round, to, count);
-    for (int r = 1; r < mt_size; ++r) {
-        make_input(type, op, r, round, scratch, count);
-        combine(type, op, to, scratch, count);
-    }
-}
-
 /* ---- one call ---- */
 
 typedef struct call {
-    const type_t *type;
-    op_t op;
+    const mr_type_t *type;
+    mr_op_t op;
     size_t count;
     size_t send_at, recv_at; /* bytes from an aligned place */
     bool in_place;
@@ -278,7 +40,7 @@ typedef struct call {
 /* The family of plans that must serve the call, NULL when several may. */
 static const char *family_of(const call_t *c)
 {
-    size_t bytes = c->count * size_of(c->type);
+    size_t bytes = c->count * c->type->size;
     bool payload = SYMM_KIND_SYSTEM == mt_kind && PAYLOAD_BYTES >= bytes;
     if (1 == mt_size) {
         return "local_copy";
@@ -294,7 +56,7 @@ static const char *family_of(const call_t *c)
 
 static void say(const call_t *c)
 {
-    mt_context("%s %s, count %zu, send at %zu, recv at %zu%s, %s", c->type->name, ops[c->op].name,
+    mt_context("%s %s, count %zu, send at %zu, recv at %zu%s, %s", c->type->name, mr_op_name(c->op),
                c->count, c->send_at, c->recv_at, c->in_place ? ", in place" : "", algorithm);
 }
 
@@ -314,23 +76,25 @@ static void check_bytes(const unsigned char *expected, const unsigned char *got,
 
 static void check_call(const call_t *c)
 {
-    size_t len = c->count * size_of(c->type);
+    size_t len = c->count * c->type->size;
     char *recv = window.base + AREA + MT_GUARD + c->recv_at;
     char *send = c->in_place ? recv : window.base + MT_GUARD + c->send_at;
     uint64_t round = ++round_number;
     say(c);
-    make_input(c->type, c->op, mt_rank, round, host[0], c->count);
-    make_result(c->type, c->op, round, host[1], host[2], c->count);
+    mr_input(c->type, c->op, mt_rank, round, host[0], c->count);
+    mr_result(c->type, c->op, mt_size, round, host[1], host[2], c->count);
     mt_poison(recv - MT_GUARD, len + 2 * MT_GUARD);
     mt_write(send, host[0], len);
     symm_stats_t before = mt_stats();
     CHECK_OK(MPI_Allreduce(c->in_place ? MPI_IN_PLACE : send, recv, (int) c->count, c->type->handle,
-                           ops[c->op].handle, MPI_COMM_WORLD));
-    if (0 < c->count) {
+                           mr_op(c->type, c->op), MPI_COMM_WORLD));
+    if (!mr_served(c->type)) {
+        CHECK_PASSED(&before);
+    } else if (0 < c->count) {
         CHECK_SERVED(&before, family_of(c));
     }
     mt_read(host[3], recv, len);
-    check_bytes(host[1], host[3], len, "result");
+    CHECK_ELEMENTS(c->type, host[1], host[3], c->count);
     CHECK_POISON(recv - MT_GUARD, MT_GUARD);
     CHECK_POISON(recv + len, MT_GUARD);
     if (!c->in_place) {
@@ -351,15 +115,17 @@ static void check_both(call_t c)
 
 static void every_operation_on_every_datatype(void)
 {
-    for (size_t t = 0; t < TYPES; ++t) {
-        if (0 == size_of(&types[t])) {
+    const mr_type_t *types;
+    size_t type_count = mr_types(&types);
+    for (size_t t = 0; t < type_count; ++t) {
+        if (0 == types[t].size) {
             mt_note("%s left out, this MPI has none", types[t].name);
             continue;
         }
-        for (int op = 0; op < OP_COUNT; ++op) {
-            if (defined(types[t].group, (op_t) op)) {
-                check_both((call_t){.type = &types[t], .op = (op_t) op, .count = 67});
-                check_call(&(call_t){.type = &types[t], .op = (op_t) op, .count = 1001});
+        for (int op = 0; op < MR_OP_COUNT; ++op) {
+            if (mr_defined(&types[t], (mr_op_t) op)) {
+                check_both((call_t){.type = &types[t], .op = (mr_op_t) op, .count = 67});
+                check_call(&(call_t){.type = &types[t], .op = (mr_op_t) op, .count = 1001});
             }
         }
     }
@@ -385,12 +151,15 @@ static void counts_from_none_to_many(void)
                              (64 << 10) + 1};
     const struct {
         MPI_Datatype handle;
-        op_t op;
-    } pairs[] = {{MPI_UNSIGNED_CHAR, BXOR}, {MPI_SHORT, MIN}, {MPI_FLOAT, SUM}, {MPI_DOUBLE, MAX}};
+        mr_op_t op;
+    } pairs[] = {{MPI_UNSIGNED_CHAR, MR_BXOR},
+                 {MPI_SHORT, MR_MIN},
+                 {MPI_FLOAT, MR_SUM},
+                 {MPI_DOUBLE, MR_MAX}};
     for (int p = 0; p < 4; ++p) {
         for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); ++i) {
-            check_both((call_t){
-                .type = type_named(pairs[p].handle), .op = pairs[p].op, .count = counts[i]});
+            check_both(
+                (call_t){.type = mr_type(pairs[p].handle), .op = pairs[p].op, .count = counts[i]});
         }
     }
 }
@@ -401,13 +170,13 @@ static void every_alignment(void)
 {
     const MPI_Datatype handles[] = {MPI_UNSIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_DOUBLE};
     for (int h = 0; h < 4; ++h) {
-        const type_t *type = type_named(handles[h]);
-        size_t size = size_of(type);
+        const mr_type_t *type = mr_type(handles[h]);
+        size_t size = type->size;
         for (size_t send_at = 0; send_at < 32; send_at += size) {
             for (size_t recv_at = 0; recv_at < 32; recv_at += size) {
                 if (2 >= mt_size || 0 == (send_at * 7 + recv_at) / size % 8) {
                     check_call(&(call_t){.type = type,
-                                         .op = SUM,
+                                         .op = MR_SUM,
                                          .count = 600 / size + send_at,
                                          .send_at = send_at,
                                          .recv_at = recv_at,
@@ -421,13 +190,13 @@ static void every_alignment(void)
 static void unaligned_and_long(void)
 {
     for (size_t at = 1; at < 32; at += 2 >= mt_size ? 5 : 13) {
-        check_call(&(call_t){.type = type_named(MPI_UNSIGNED_CHAR),
-                             .op = SUM,
+        check_call(&(call_t){.type = mr_type(MPI_UNSIGNED_CHAR),
+                             .op = MR_SUM,
                              .count = 50000 + at,
                              .send_at = at,
                              .recv_at = 31 - at});
-        check_call(&(call_t){.type = type_named(MPI_FLOAT),
-                             .op = SUM,
+        check_call(&(call_t){.type = mr_type(MPI_FLOAT),
+                             .op = MR_SUM,
                              .count = 20000 + at,
                              .send_at = 4 * at,
                              .recv_at = 4 * (at % 5)});
@@ -436,10 +205,10 @@ static void unaligned_and_long(void)
 
 static void large_counts(void)
 {
-    check_both((call_t){.type = type_named(MPI_FLOAT), .op = SUM, .count = LARGEST_COUNT});
+    check_both((call_t){.type = mr_type(MPI_FLOAT), .op = MR_SUM, .count = LARGEST_COUNT});
     if (2 >= mt_size) {
-        check_both((call_t){.type = type_named(MPI_DOUBLE), .op = PROD, .count = LARGEST_COUNT});
-        check_both((call_t){.type = type_named(MPI_UINT8_T), .op = BOR, .count = LARGEST_COUNT});
+        check_both((call_t){.type = mr_type(MPI_DOUBLE), .op = MR_PROD, .count = LARGEST_COUNT});
+        check_both((call_t){.type = mr_type(MPI_UINT8_T), .op = MR_BOR, .count = LARGEST_COUNT});
     }
 }
 
@@ -449,8 +218,8 @@ static void many_calls_in_a_row(void)
 {
     static const size_t counts[] = {1, 100, 300, 3000, 30000, 7};
     for (int i = 0; i < 240; ++i) {
-        call_t c = {.type = type_named(0 == i % 2 ? MPI_INT : MPI_FLOAT),
-                    .op = 0 == i % 4 ? MAX : SUM,
+        call_t c = {.type = mr_type(0 == i % 2 ? MPI_INT : MPI_FLOAT),
+                    .op = 0 == i % 4 ? MR_MAX : MR_SUM,
                     .count = counts[i % 6],
                     .send_at = (size_t) (i % 3) * 4096 * 4,
                     .in_place = 0 == i % 5};
@@ -541,6 +310,79 @@ static void sums_of_floats_are_the_same_bits_on_all_ranks(void)
     check_rounding(40001);
 }
 
+/* To 8 significant bits, ties to even. */
+static uint16_t round_to_bfloat16(float value)
+{
+    double unit = ldexp(1, ilogb(value) - 7);
+    float rounded = (float) (nearbyint(value / unit) * unit);
+    uint32_t bits;
+    memcpy(&bits, &rounded, sizeof(bits));
+    return (uint16_t) (bits >> 16);
+}
+
+/* From 3 ranks on, sums of these differ when each step is rounded. */
+static void sixteen_bit_floats_are_rounded_once(void)
+{
+    const mr_type_t *types;
+    (void) mr_types(&types);
+    const size_t counts[] = {20, 900, 300007};
+    uint16_t *got = (uint16_t *) (void *) host[3];
+    for (int c = 0; c < 3; ++c) {
+        size_t count = counts[c];
+        uint16_t *mine = (uint16_t *) (void *) host[0];
+        float *sum = (float *) (void *) host[1];
+        mt_context("%zu bfloat16", count);
+        memset(sum, 0, count * sizeof(*sum));
+        for (int r = 0; r < mt_size; ++r) {
+            for (size_t i = 0; i < count; ++i) {
+                uint32_t bits = 0x3f80u + (uint32_t) ((i * 7 + (size_t) r * 3) % 256); /* [1, 4) */
+                float value;
+                uint32_t wide = bits << 16;
+                memcpy(&value, &wide, sizeof(value));
+                sum[i] += value;
+                mine[i] = r == mt_rank ? (uint16_t) bits : mine[i];
+            }
+        }
+        mt_write(window.base, mine, 2 * count);
+        mt_poison(window.base + AREA, 2 * count);
+        CHECK_OK(MPI_Allreduce(window.base, window.base + AREA, (int) count, types[1].handle,
+                               mr_op(&types[1], MR_SUM), MPI_COMM_WORLD));
+        mt_read(got, window.base + AREA, 2 * count);
+        size_t at = 0;
+        while (at < count && round_to_bfloat16(sum[at]) == got[at]) {
+            ++at;
+        }
+        CHECK_MSG(at == count, "element %zu: %04x, expected %04x", at, got[at % count],
+                  round_to_bfloat16(sum[at % count]));
+    }
+}
+
+static void sixteen_bit_handles(void)
+{
+    MPI_Datatype half, again, brain;
+    MPI_Op sum, same;
+    CHECK_OK(symm_type_float16(&half));
+    CHECK_OK(symm_type_float16(&again));
+    CHECK_OK(symm_type_bfloat16(&brain));
+    CHECK(half == again && half != brain);
+    CHECK_OK(symm_op(MPI_SUM, &sum));
+    CHECK_OK(symm_op(MPI_SUM, &same));
+    CHECK(sum == same);
+    CHECK_CLASS(MPI_ERR_OP, symm_op(MPI_BAND, &sum));
+    CHECK_CLASS(MPI_ERR_ARG, symm_op(MPI_SUM, NULL));
+    CHECK_CLASS(MPI_ERR_ARG, symm_type_float16(NULL));
+    CHECK(sum == same);
+    /* On MPI's own datatypes it is MPI_SUM, with and without symmetric memory. */
+    int number = mt_rank + 1, total;
+    CHECK_OK(MPI_Allreduce(&number, &total, 1, MPI_INT, sum, MPI_COMM_WORLD));
+    CHECK_INT(mt_size * (mt_size + 1) / 2, total);
+    CHECK_OK(MPI_Allreduce(&number, &total, 1, MPI_INT, sum, mt_comm));
+    CHECK_INT(mt_size * (mt_size + 1) / 2, total);
+    uint16_t one = 0x3f80, ones; /* bfloat16 through another component */
+    CHECK_OK(MPI_Allreduce(&one, &ones, 1, brain, sum, mt_comm));
+    CHECK_INT(round_to_bfloat16((float) mt_size), ones);
+}
+
 /* Each family is the automatic choice for some size. */
 static void every_family_is_chosen(void)
 {
@@ -591,6 +433,8 @@ int main(int argc, char **argv)
         MT_RUN(many_calls_in_a_row);
         MT_RUN(buffers_are_free_when_the_call_returns);
         MT_RUN(sums_of_floats_are_the_same_bits_on_all_ranks);
+        MT_RUN(sixteen_bit_floats_are_rounded_once);
+        MT_RUN(sixteen_bit_handles);
         MT_RUN(every_family_is_chosen);
         mt_win_free(&window);
     }

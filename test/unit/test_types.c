@@ -13,33 +13,63 @@ static const struct {
     symm_dtype_t dtype;
     size_t size;
     const char *name;
-    bool is_float;
+    symm_class_t class;
     symm_dtype_t unsigned_dtype;
+    bool gaps, on_host_alone;
 } dtypes[] = {
-    {SYMM_INT8, 1, "i8", false, SYMM_UINT8},      {SYMM_UINT8, 1, "u8", false, SYMM_UINT8},
-    {SYMM_INT16, 2, "i16", false, SYMM_UINT16},   {SYMM_UINT16, 2, "u16", false, SYMM_UINT16},
-    {SYMM_INT32, 4, "i32", false, SYMM_UINT32},   {SYMM_UINT32, 4, "u32", false, SYMM_UINT32},
-    {SYMM_INT64, 8, "i64", false, SYMM_UINT64},   {SYMM_UINT64, 8, "u64", false, SYMM_UINT64},
-    {SYMM_FLOAT32, 4, "f32", true, SYMM_FLOAT32}, {SYMM_FLOAT64, 8, "f64", true, SYMM_FLOAT64},
+    {SYMM_INT8, 1, "i8", SYMM_CLASS_INTEGER, SYMM_UINT8, false, false},
+    {SYMM_UINT8, 1, "u8", SYMM_CLASS_INTEGER, SYMM_UINT8, false, false},
+    {SYMM_INT16, 2, "i16", SYMM_CLASS_INTEGER, SYMM_UINT16, false, false},
+    {SYMM_UINT16, 2, "u16", SYMM_CLASS_INTEGER, SYMM_UINT16, false, false},
+    {SYMM_INT32, 4, "i32", SYMM_CLASS_INTEGER, SYMM_UINT32, false, false},
+    {SYMM_UINT32, 4, "u32", SYMM_CLASS_INTEGER, SYMM_UINT32, false, false},
+    {SYMM_INT64, 8, "i64", SYMM_CLASS_INTEGER, SYMM_UINT64, false, false},
+    {SYMM_UINT64, 8, "u64", SYMM_CLASS_INTEGER, SYMM_UINT64, false, false},
+    {SYMM_FLOAT16, 2, "f16", SYMM_CLASS_FLOAT, SYMM_FLOAT16, false, false},
+    {SYMM_BFLOAT16, 2, "bf16", SYMM_CLASS_FLOAT, SYMM_BFLOAT16, false, false},
+    {SYMM_FLOAT32, 4, "f32", SYMM_CLASS_FLOAT, SYMM_FLOAT32, false, false},
+    {SYMM_FLOAT64, 8, "f64", SYMM_CLASS_FLOAT, SYMM_FLOAT64, false, false},
+    {SYMM_LONG_DOUBLE, sizeof(long double), "ld", SYMM_CLASS_FLOAT, SYMM_LONG_DOUBLE, false, true},
+    {SYMM_COMPLEX_FLOAT32, 8, "cf32", SYMM_CLASS_COMPLEX, SYMM_COMPLEX_FLOAT32, false, false},
+    {SYMM_COMPLEX_FLOAT64, 16, "cf64", SYMM_CLASS_COMPLEX, SYMM_COMPLEX_FLOAT64, false, false},
+    {SYMM_COMPLEX_LONG_DOUBLE, 2 * sizeof(long double), "cld", SYMM_CLASS_COMPLEX,
+     SYMM_COMPLEX_LONG_DOUBLE, false, true},
+    {SYMM_FLOAT_INT, 8, "f32_i32", SYMM_CLASS_PAIR, SYMM_FLOAT_INT, false, false},
+    {SYMM_DOUBLE_INT, 16, "f64_i32", SYMM_CLASS_PAIR, SYMM_DOUBLE_INT, true, false},
+    {SYMM_LONG_INT, 16, "i64_i32", SYMM_CLASS_PAIR, SYMM_LONG_INT, true, false},
+    {SYMM_INT_INT, 8, "i32_i32", SYMM_CLASS_PAIR, SYMM_INT_INT, false, false},
+    {SYMM_SHORT_INT, 8, "i16_i32", SYMM_CLASS_PAIR, SYMM_SHORT_INT, true, false},
+    {SYMM_FLOAT_FLOAT, 8, "f32_f32", SYMM_CLASS_PAIR, SYMM_FLOAT_FLOAT, false, false},
+    {SYMM_DOUBLE_DOUBLE, 16, "f64_f64", SYMM_CLASS_PAIR, SYMM_DOUBLE_DOUBLE, false, false},
+    {SYMM_LONG_DOUBLE_INT, 2 * sizeof(long double), "ld_i32", SYMM_CLASS_PAIR, SYMM_LONG_DOUBLE_INT,
+     true, true},
 };
 
+/* on[class]: whether MPI has the operation there. */
 static const struct {
     symm_op_t op;
     const char *name;
-    bool on_float;
+    bool on[SYMM_CLASS_NONE];
     bool is_order;
 } ops[] = {
-    {SYMM_SUM, "sum", true, false},    {SYMM_PROD, "prod", true, false},
-    {SYMM_MAX, "max", true, true},     {SYMM_MIN, "min", true, true},
-    {SYMM_LAND, "land", false, false}, {SYMM_LOR, "lor", false, false},
-    {SYMM_LXOR, "lxor", false, false}, {SYMM_BAND, "band", false, false},
-    {SYMM_BOR, "bor", false, false},   {SYMM_BXOR, "bxor", false, false},
+    {SYMM_SUM, "sum", {true, true, true, false}, false},
+    {SYMM_PROD, "prod", {true, true, true, false}, false},
+    {SYMM_MAX, "max", {true, true, false, false}, true},
+    {SYMM_MIN, "min", {true, true, false, false}, true},
+    {SYMM_LAND, "land", {true, false, false, false}, false},
+    {SYMM_LOR, "lor", {true, false, false, false}, false},
+    {SYMM_LXOR, "lxor", {true, false, false, false}, false},
+    {SYMM_BAND, "band", {true, false, false, false}, false},
+    {SYMM_BOR, "bor", {true, false, false, false}, false},
+    {SYMM_BXOR, "bxor", {true, false, false, false}, false},
+    {SYMM_MAXLOC, "maxloc", {false, false, false, true}, false},
+    {SYMM_MINLOC, "minloc", {false, false, false, true}, false},
 };
 
 #define DTYPES (sizeof(dtypes) / sizeof(dtypes[0]))
 #define OPS    (sizeof(ops) / sizeof(ops[0]))
 
-static const int out_of_range[] = {-1, 10, 11, 1000, INT32_MAX, INT32_MIN};
+static const int out_of_range[] = {-1, 24, 25, 1000, INT32_MAX, INT32_MIN};
 
 #define OUT_OF_RANGE (sizeof(out_of_range) / sizeof(out_of_range[0]))
 
@@ -50,16 +80,22 @@ static void lists_are_complete(void **state)
     assert_int_equal(SYMM_OP_COUNT, OPS);
 }
 
-static void dtype_name_and_size(void **state)
+static void dtype_properties(void **state)
 {
     (void) state;
     for (size_t i = 0; i < DTYPES; i++) {
         assert_string_equal(symm_dtype_name(dtypes[i].dtype), dtypes[i].name);
         assert_int_equal(symm_dtype_size(dtypes[i].dtype), dtypes[i].size);
+        assert_int_equal(symm_dtype_class(dtypes[i].dtype), dtypes[i].class);
+        assert_int_equal(symm_dtype_has_gaps(dtypes[i].dtype), dtypes[i].gaps);
+        assert_int_equal(symm_dtype_on_gpu(dtypes[i].dtype), !dtypes[i].on_host_alone);
     }
     for (size_t i = 0; i < OUT_OF_RANGE; i++) {
         assert_string_equal(symm_dtype_name((symm_dtype_t) out_of_range[i]), "?");
         assert_int_equal(symm_dtype_size((symm_dtype_t) out_of_range[i]), 0);
+        assert_int_equal(symm_dtype_class((symm_dtype_t) out_of_range[i]), SYMM_CLASS_NONE);
+        assert_false(symm_dtype_has_gaps((symm_dtype_t) out_of_range[i]));
+        assert_false(symm_dtype_on_gpu((symm_dtype_t) out_of_range[i]));
     }
 }
 
@@ -80,7 +116,7 @@ static void op_defined(void **state)
     for (size_t o = 0; o < OPS; o++) {
         for (size_t d = 0; d < DTYPES; d++) {
             assert_int_equal(symm_op_defined(ops[o].op, dtypes[d].dtype),
-                             ops[o].on_float || !dtypes[d].is_float);
+                             ops[o].on[dtypes[d].class]);
         }
     }
     for (size_t i = 0; i < OUT_OF_RANGE; i++) {
@@ -110,7 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_complete),
-        cmocka_unit_test(dtype_name_and_size),
+        cmocka_unit_test(dtype_properties),
         cmocka_unit_test(op_name),
         cmocka_unit_test(op_defined),
         cmocka_unit_test(op_carrier),

@@ -28,6 +28,7 @@ typedef struct symm_window_peer {
 } symm_window_peer_t;
 
 typedef struct symm_window_control {
+    uint64_t identity; /* of this block among all of the host; written before anybody maps it */
     _Alignas(SYMM_LINE_BYTES) symm_room_t room; /* lock_all against exclusive locks; all write */
     symm_window_peer_t peers[];                 /* [size], then the posts */
 } symm_window_control_t;

@@ -575,6 +575,10 @@ const symm_device_ops_t symm_cuda_ops = {
     .queue_wait = symm_cuda_queue_wait,
     .reaches = cuda_reaches,
     .pointer_kind = cuda_pointer_kind,
+    .in_use = symm_cuda_in_use,
+    .offer = symm_cuda_offer,
+    .adopt = symm_cuda_adopt,
+    .abandon = symm_cuda_abandon,
     .finalize = cuda_finalize,
     .max_ranks = SYMM_REDUCE_MAX_RANKS,
 };

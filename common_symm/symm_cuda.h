@@ -52,6 +52,14 @@ int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len)
 int symm_cuda_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
 int symm_cuda_queue_wait(symm_queue_t *queue);
 
+/* symm_cuda_share.c's entries. */
+bool symm_cuda_in_use(void);
+int symm_cuda_offer(symm_device_t *device, const void *ptr, size_t len, bool descriptors,
+                    symm_offer_t *offer_p, int *fd_p, symm_error_t *error);
+int symm_cuda_adopt(symm_device_t *device, const symm_offer_t *offer, int fd,
+                    symm_adopted_t *adopted_p, symm_error_t *error);
+void symm_cuda_abandon(symm_device_t *device, symm_adopted_t *adopted);
+
 /* Loads the kernels into device's context, entered by the caller. Returns MPI_SUCCESS, or
  * MPI_ERR_UNSUPPORTED_OPERATION when there are none for this GPU, with error recorded. */
 int symm_cuda_load_kernels(symm_device_t *device, symm_error_t *error);

@@ -16,6 +16,8 @@
 #undef cuCtxPushCurrent
 #undef cuCtxPopCurrent
 #undef cuMemAlloc
+#undef cuMemGetAddressRange
+#undef cuIpcOpenMemHandle
 #undef cuMemFree
 #undef cuMemHostGetDevicePointer
 #undef cuMemsetD8Async

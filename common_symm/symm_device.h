@@ -37,6 +37,31 @@ typedef struct symm_fabric_handle {
     unsigned char bytes[SYMM_FABRIC_HANDLE_BYTES];
 } symm_fabric_handle_t;
 
+#define SYMM_OFFER_HANDLE_BYTES 64
+
+/* Ways in which memory that the program allocated can be had by other processes. */
+typedef enum symm_offer_kind {
+    SYMM_OFFER_NONE,
+    SYMM_OFFER_HANDLE,     /* the bytes of a handle do */
+    SYMM_OFFER_DESCRIPTOR, /* a descriptor has to be sent */
+} symm_offer_kind_t;
+
+/* How to have a piece of memory of another process. Travels as bytes. */
+typedef struct symm_offer {
+    uint32_t kind;   /* symm_offer_kind_t */
+    uint64_t offset; /* of the piece in its allocation */
+    uint64_t len;    /* of the allocation */
+    unsigned char handle[SYMM_OFFER_HANDLE_BYTES];
+} symm_offer_t;
+
+/* Memory of another process in this one. */
+typedef struct symm_adopted {
+    symm_offer_kind_t kind; /* SYMM_OFFER_NONE for none */
+    void *base;             /* of the allocation */
+    size_t len;
+    void *address; /* of the piece that was offered */
+} symm_adopted_t;
+
 /* Lanes of a queue: work on one lane is in order, work on different lanes may overlap. */
 typedef enum symm_lane { SYMM_LANE_MAIN, SYMM_LANE_LOCAL, SYMM_LANE_COUNT } symm_lane_t;
 
@@ -121,6 +146,20 @@ typedef struct symm_device_ops {
     /* What ptr points to, by the driver's word; see symm_pointer_kind(). */
     symm_pointer_kind_t (*pointer_kind)(const void *ptr);
 
+    /* Whether the calling thread uses this kind of memory already. Never starts a driver. */
+    bool (*in_use)(void);
+
+    /* Tells how others can have [ptr, ptr + len), memory of this kind that the program allocated.
+     * Only when descriptors may be sent, *fd_p gets one where the offer's kind says so, which the
+     * caller closes. MPI_ERR_UNSUPPORTED_OPERATION when the memory cannot be shared. */
+    int (*offer)(symm_device_t *device, const void *ptr, size_t len, bool descriptors,
+                 symm_offer_t *offer_p, int *fd_p, symm_error_t *error);
+    /* Makes offered memory of another process readable and writable by this rank's device; the
+     * descriptor stays the caller's. Ends that (teardown); nothing may be under way on it. */
+    int (*adopt)(symm_device_t *device, const symm_offer_t *offer, int fd,
+                 symm_adopted_t *adopted_p, symm_error_t *error);
+    void (*abandon)(symm_device_t *device, symm_adopted_t *adopted);
+
     /* Frees what the backend keeps for the life of the process. */
     void (*finalize)(void);
 
@@ -132,7 +171,7 @@ extern const symm_device_ops_t symm_host_ops;
 extern const symm_device_ops_t symm_cuda_ops; /* only in a library built with CUDA's headers */
 
 /* The backend of a kind; NULL when this library was built without it. */
-const symm_device_ops_t *symm_device_ops(symm_kind_t kind);
+SYMM_EXPORT const symm_device_ops_t *symm_device_ops(symm_kind_t kind);
 
 /* False once it is known that this process cannot have GPU memory: there is no driver. */
 SYMM_EXPORT extern _Atomic bool symm_gpu_memory_possible;

@@ -57,10 +57,10 @@ SYMM_EXPORT int symm_agree_gathered(const symm_exchange_t *exchange, const symm_
  * which all enter only when none has an error recorded, and agrees on how that went. Each rank's
  * are then in exchange->received, for the caller to close with symm_exchange_close_received();
  * after a failure there are none. Returns the agreed code. */
-int symm_exchange_descriptors(const symm_exchange_t *exchange, const symm_fds_t *mine,
-                              symm_error_t *error, const char *what);
+SYMM_EXPORT int symm_exchange_descriptors(const symm_exchange_t *exchange, const symm_fds_t *mine,
+                                          symm_error_t *error, const char *what);
 
-void symm_exchange_close_received(const symm_exchange_t *exchange);
+SYMM_EXPORT void symm_exchange_close_received(const symm_exchange_t *exchange);
 
 /* Picks the outcome from the gathered codes: the rank of the first error, -1 when all succeeded. */
 int symm_agree_first_error(const int *codes, int size);

@@ -256,6 +256,40 @@ static symm_pointer_kind_t host_pointer_kind(const void *ptr)
     return SYMM_POINTER_HOST;
 }
 
+static bool host_in_use(void)
+{
+    return true;
+}
+
+/* Ordinary memory has no handle; see symm_cma.h for what there is instead. */
+static int host_offer(symm_device_t *device, const void *ptr, size_t len, bool descriptors,
+                      symm_offer_t *offer_p, int *fd_p, symm_error_t *error)
+{
+    (void) device;
+    (void) ptr;
+    (void) len;
+    (void) descriptors;
+    (void) offer_p;
+    (void) fd_p;
+    return symm_error_set(error, MPI_ERR_UNSUPPORTED_OPERATION, "host memory has no handle");
+}
+
+static int host_adopt(symm_device_t *device, const symm_offer_t *offer, int fd,
+                      symm_adopted_t *adopted_p, symm_error_t *error)
+{
+    (void) device;
+    (void) offer;
+    (void) fd;
+    (void) adopted_p;
+    return symm_error_set(error, MPI_ERR_UNSUPPORTED_OPERATION, "host memory has no handle");
+}
+
+static void host_abandon(symm_device_t *device, symm_adopted_t *adopted)
+{
+    (void) device;
+    (void) adopted;
+}
+
 static void host_finalize(void)
 {
 }
@@ -287,6 +321,10 @@ const symm_device_ops_t symm_host_ops = {
     .queue_wait = host_queue_wait,
     .reaches = host_reaches,
     .pointer_kind = host_pointer_kind,
+    .in_use = host_in_use,
+    .offer = host_offer,
+    .adopt = host_adopt,
+    .abandon = host_abandon,
     .finalize = host_finalize,
     .max_ranks = INT_MAX,
 };

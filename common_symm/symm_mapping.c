@@ -8,8 +8,12 @@
 #include "symm_shm.h"
 #include "symm_stats.h"
 
+#include <errno.h>
 #include <mpi.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 /* The rank whose control block all share. */
 #define CONTROL_OWNER 0
@@ -129,15 +133,35 @@ int symm_mapping_prepare(const symm_device_ops_t *ops, symm_device_t *device, in
     return MPI_SUCCESS;
 }
 
+/* Makes the control block, with a name that no other one of this host has. */
+static int create_control(symm_mapping_t *mapping)
+{
+    work_t *work = mapping->work;
+    uint64_t identity = 0;
+    int rc = symm_shm_create(symm_window_control_len(mapping->layout.size), &work->mine.fd[0],
+                             &work->error);
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
+    work->mine.count = 1;
+    if ((ssize_t) sizeof(identity) != getrandom(&identity, sizeof(identity), 0)) {
+        identity = 0; /* no name: nobody looks for it */
+    }
+    identity >>= 1; /* registered like an address, which has a next one */
+    if ((ssize_t) sizeof(identity) != pwrite(work->mine.fd[0], &identity, sizeof(identity),
+                                             offsetof(symm_window_control_t, identity))) {
+        return symm_error_set_errno(&work->error, MPI_ERR_OTHER, errno, "writing a control block");
+    }
+    return MPI_SUCCESS;
+}
+
 /* Step 1, local: this rank's segment and, on its owner, the control block. */
 static int create_own(symm_mapping_t *mapping)
 {
     work_t *work = mapping->work;
     int rc = MPI_SUCCESS;
     if (CONTROL_OWNER == mapping->rank) {
-        rc = symm_shm_create(symm_window_control_len(mapping->layout.size), &work->mine.fd[0],
-                             &work->error);
-        work->mine.count = MPI_SUCCESS == rc ? 1 : 0;
+        rc = create_control(mapping);
     }
     size_t len = mapping->layout.seg[mapping->rank].len;
     if (MPI_SUCCESS == rc && 0 < len) {

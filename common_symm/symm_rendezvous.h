@@ -54,6 +54,6 @@ int symm_rendezvous_swap(symm_rendezvous_t *rendezvous, int rank, int size,
 void symm_rendezvous_close(symm_rendezvous_t *rendezvous);
 
 /* Closes the descriptors and empties the set. */
-void symm_fds_close(symm_fds_t *fds);
+SYMM_EXPORT void symm_fds_close(symm_fds_t *fds);
 
 #endif

@@ -21,6 +21,8 @@ symm_options_t symm_options = {
 /* Which window an address lies in, and which window an MPI handle (by its address) stands for. */
 static symm_registry_t registry = SYMM_REGISTRY_INIT;
 static symm_registry_t handles = SYMM_REGISTRY_INIT;
+static symm_registry_t identities =
+    SYMM_REGISTRY_INIT; /* by the identity, in place of an address */
 
 /* What goes round before anything is made. */
 typedef struct window_record {
@@ -169,10 +171,19 @@ static int obtain_mapping(symm_comm_t *comm, const window_decision_t *decision,
     return MPI_SUCCESS;
 }
 
+static const void *identity_of(const symm_mapping_t *mapping)
+{
+    return (const void *) (uintptr_t) mapping->control->identity;
+}
+
 static void leave_tables(symm_window_t *window)
 {
     symm_registry_remove(&registry, window->mapping->range);
     symm_registry_remove(&handles, window->handle);
+    const void *identity = identity_of(window->mapping);
+    if (window == symm_registry_find(&identities, identity, 1)) {
+        symm_registry_remove(&identities, identity);
+    }
     symm_comm_remove_window(window);
 }
 
@@ -186,6 +197,10 @@ static int enter_tables(symm_window_t *window, symm_error_t *error)
     }
     if (MPI_WIN_NULL != window->handle) {
         rc = symm_registry_insert(&handles, window->handle, 1, window);
+    }
+    if (MPI_SUCCESS == rc) {
+        rc = symm_registry_insert(&identities, identity_of(mapping), 1, window);
+        rc = MPI_ERR_BASE == rc ? MPI_SUCCESS : rc; /* ranks that share a process: one does */
     }
     if (MPI_SUCCESS == rc) {
         rc = symm_comm_add_window(window);
@@ -311,6 +326,25 @@ void symm_window_free(symm_window_t *window)
 symm_window_t *symm_window_find(const void *ptr, size_t len)
 {
     return symm_registry_find(&registry, ptr, len);
+}
+
+symm_window_place_t symm_window_locate(const void *ptr, size_t len)
+{
+    const symm_window_t *window = symm_window_find(ptr, len);
+    if (NULL == window || window->own_memory) {
+        return (symm_window_place_t){0};
+    }
+    const symm_mapping_t *mapping = window->mapping;
+    return (symm_window_place_t){mapping->control->identity,
+                                 (uint64_t) ((const char *) ptr - mapping->range)};
+}
+
+void *symm_window_resolve(const symm_window_place_t *place)
+{
+    const void *identity = (const void *) (uintptr_t) place->identity;
+    const symm_window_t *window =
+        0 == place->identity ? NULL : symm_registry_find(&identities, identity, 1);
+    return NULL == window ? NULL : window->mapping->range + place->offset;
 }
 
 const char *symm_kind_name(symm_kind_t kind)

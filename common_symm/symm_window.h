@@ -59,6 +59,17 @@ SYMM_EXPORT void symm_window_free(symm_window_t *window);
 /* The window that holds all of [ptr, ptr + len), or NULL; len may be 0. O(log n). */
 SYMM_EXPORT symm_window_t *symm_window_find(const void *ptr, size_t len);
 
+/* A place in the segments of a symmetric window, for ranks that have that window as well. */
+typedef struct symm_window_place {
+    uint64_t identity; /* of the window's control block; 0 for no place */
+    uint64_t offset;   /* from the start of the range */
+} symm_window_place_t;
+
+/* Where [ptr, ptr + len) lies, if in the data of one symmetric window (identity 0 if not); and the
+ * address of that place in this process, NULL when it does not have the window. Any thread. */
+SYMM_EXPORT symm_window_place_t symm_window_locate(const void *ptr, size_t len);
+SYMM_EXPORT void *symm_window_resolve(const symm_window_place_t *place);
+
 /* Where rank's segment lies in this process. */
 static inline void *symm_window_base(const symm_window_t *window, int rank)
 {

@@ -1,71 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Windows on memory that the program has (MPI_Win_create, MPI_Win_create_dynamic): finding out how
- * each rank's memory can be reached, attaching regions, and carrying bytes where nothing is mapped.
- *
- * NOTE service area. Such a window has segments of host memory that all ranks map. A rank's holds
- * its mailbox (symm_mailbox.h) and, in a dynamic window, the table of its regions
- * (symm_regions.h). */
+ * Windows on memory that the program has (MPI_Win_create, MPI_Win_create_dynamic): finding out,
+ * with all ranks, how each rank's memory can be reached, and serving those who cannot reach ours.
+ */
 #include "symm_config.h"
 
 #include "osc_symm.h"
 
+#include "osc_symm_own.h"
 #include "symm_cma.h"
-#include "symm_copy.h"
-#include "symm_iov.h"
 #include "symm_log.h"
-#include "symm_mailbox.h"
-#include "symm_regions.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that go through a buffer on the host at a time, where this side's memory is on a GPU. */
-#define BOUNCE_BYTES ((size_t) 1 << 20)
-
-struct osc_symm_own {
-    pid_t *pids; /* [size] */
-    bool cma;    /* works between all ranks */
-    size_t capacity;
-    osc_symm_own_t *next; /* among those served */
-    ompi_osc_symm_module_t *module;
-    bool served;
-};
+/* Most ranks whose memory can be mapped by others; with more it is reached in other ways. */
+#define MAPPED_RANKS_MAX 256
 
 /* What a rank shows of itself and its memory. */
 typedef struct own_record {
     int code;
+    uint32_t kind; /* symm_kind_t of its memory */
     symm_cma_card_t card;
     uint64_t base;
+    symm_window_place_t place; /* in a symmetric window that others may have, too */
+    symm_offer_t offer;
 } own_record_t;
 
+/* What a rank found of the others' memory. */
+typedef struct reach_record {
+    int code;
+    bool cma;                         /* reaches all of them */
+    uint8_t mapped[MAPPED_RANKS_MAX]; /* [size] */
+} reach_record_t;
+
 _Static_assert(sizeof(own_record_t) <= SYMM_EXCHANGE_RECORD_MAX, "does not fit the scratch");
-
-static size_t max_attached(void)
-{
-    int most = mca_osc_symm_component.max_attached;
-    return 0 < most ? (size_t) most : 0;
-}
-
-static size_t mailbox_len(void)
-{
-    return (sizeof(symm_mailbox_t) + 63) / 64 * 64;
-}
+_Static_assert(sizeof(reach_record_t) <= SYMM_EXCHANGE_RECORD_MAX, "does not fit the scratch");
 
 size_t ompi_osc_symm_own_service_bytes(int flavor)
 {
-    return mailbox_len() +
-           (MPI_WIN_FLAVOR_DYNAMIC == flavor ? symm_regions_len(max_attached()) : 0);
-}
-
-static symm_mailbox_t *mailbox_of(const ompi_osc_symm_module_t *module, int rank)
-{
-    return symm_window_base(module->window, rank);
-}
-
-static symm_regions_t *regions_of(const ompi_osc_symm_module_t *module, int rank)
-{
-    char *area = symm_window_base(module->window, rank);
-    return (symm_regions_t *) (void *) (area + mailbox_len());
+    return ompi_osc_symm_own_mailbox_bytes() +
+           (MPI_WIN_FLAVOR_DYNAMIC == flavor ? ompi_osc_symm_dynamic_bytes() : 0);
 }
 
 /* ---- serving those who cannot reach our memory ---- */
@@ -88,8 +62,8 @@ static int serve(void)
         return 0; /* another thread is at it */
     }
     for (osc_symm_own_t *own = served; NULL != own; own = own->next) {
-        done +=
-            symm_mailbox_serve(mailbox_of(own->module, own->module->window->rank), copy_host, NULL);
+        done += symm_mailbox_serve(
+            ompi_osc_symm_own_mailbox(own->module, own->module->window->rank), copy_host, NULL);
     }
     opal_mutex_unlock(&served_lock);
     return done;
@@ -126,99 +100,263 @@ static void end_serving(osc_symm_own_t *own)
 
 /* ---- making a window ---- */
 
-static int allocate_own(ompi_osc_symm_module_t *module)
+/* What one connection needs on its way. */
+typedef struct connection {
+    ompi_osc_symm_module_t *module;
+    osc_symm_own_t *own;
+    const symm_exchange_t *exchange;
+    const char *what;
+    symm_error_t error;
+    own_record_t *records; /* [size] */
+    symm_fds_t mine;       /* the descriptor of this rank's memory, if it needs one */
+    bool descriptors;      /* some rank has one */
+} connection_t;
+
+static void allocate_own(connection_t *c)
 {
+    size_t size = (size_t) c->exchange->size;
     osc_symm_own_t *own = calloc(1, sizeof(*own));
-    if (NULL == own) {
-        return MPI_ERR_NO_MEM;
+    c->records = calloc(size, sizeof(*c->records));
+    if (NULL != own) {
+        own->module = c->module;
+        own->capacity = c->module->dynamic ? (size_t) mca_osc_symm_component.max_attached : 0;
+        own->pids = calloc(size, sizeof(*own->pids));
+        own->adopted = calloc(size, sizeof(*own->adopted));
+        c->module->own = c->own = own;
     }
-    own->module = module;
-    own->capacity = module->dynamic ? max_attached() : 0;
-    own->pids = calloc((size_t) module->window->size, sizeof(*own->pids));
-    module->own = own;
-    return NULL == own->pids ? MPI_ERR_NO_MEM : MPI_SUCCESS;
-}
-
-/* Whether a byte at either end of a rank's memory can be read, where it has memory. */
-static bool ends_can_be_read(const own_record_t *record, const osc_symm_target_t *target)
-{
-    const char *base = (const char *) (uintptr_t) record->base;
-    return 0 == target->size ||
-           (symm_cma_can_read((pid_t) record->card.pid, base) &&
-            symm_cma_can_read((pid_t) record->card.pid, base + target->size - 1));
-}
-
-/* Notes what all ranks showed, and tries whether cross-memory attach reaches them all. */
-static bool meet(ompi_osc_symm_module_t *module, const own_record_t *records)
-{
-    bool works = mca_osc_symm_component.cma;
-    for (int r = 0; r < module->window->size; ++r) {
-        osc_symm_target_t *target = &module->targets[r];
-        module->own->pids[r] = (pid_t) records[r].card.pid;
-        target->base = (char *) (uintptr_t) records[r].base;
-        works = works && (r == module->window->rank ||
-                          (symm_cma_works(&records[r].card) &&
-                           (module->dynamic || ends_can_be_read(&records[r], target))));
-    }
-    return works;
-}
-
-/* Decides how each rank's memory is reached; alike on all ranks. */
-static void settle_reach(ompi_osc_symm_module_t *module)
-{
-    for (int r = 0; r < module->window->size; ++r) {
-        osc_symm_target_t *target = &module->targets[r];
-        target->kind = SYMM_KIND_SYSTEM;
-        target->locked = 1 < module->window->size;
-        target->reach = r == module->window->rank ? OSC_SYMM_REACH_MAPPED
-                        : module->own->cma        ? OSC_SYMM_REACH_CMA
-                                                  : OSC_SYMM_REACH_OWNER;
+    if (NULL == own || NULL == own->pids || NULL == own->adopted || NULL == c->records) {
+        (void) symm_error_set(&c->error, MPI_ERR_NO_MEM, "no memory for %d ranks",
+                              c->exchange->size);
     }
 }
 
-/* Learns which of all ranks find cross-memory attach working. Collective. */
-static int agree_on_cma(ompi_osc_symm_module_t *module, const symm_exchange_t *exchange, bool mine,
-                        const char *what)
+/* Whether the window shall be able to have GPU memory: it was asked for or is there, or GPUs are in
+ * use on all ranks and regions of it may be attached. Collective for dynamic windows. */
+static int decide_gpu(const connection_t *c, bool *gpu_p)
 {
-    int works = mine;
-    int rc = symm_gather(exchange, &works, exchange->codes, sizeof(works), what);
-    module->own->cma = true;
-    for (int r = 0; MPI_SUCCESS == rc && r < exchange->size; ++r) {
-        module->own->cma = module->own->cma && 0 != exchange->codes[r];
+    const symm_device_ops_t *gpu_ops = symm_device_ops(SYMM_KIND_CUDA_DEVICE);
+    *gpu_p = SYMM_KIND_CUDA_DEVICE == c->module->window->kind;
+    if (!c->module->dynamic || *gpu_p) {
+        return MPI_SUCCESS;
+    }
+    int uses = NULL != gpu_ops && gpu_ops->in_use();
+    int rc = symm_gather(c->exchange, &uses, c->exchange->codes, sizeof(uses), c->what);
+    *gpu_p = true;
+    for (int r = 0; r < c->exchange->size; ++r) {
+        *gpu_p = *gpu_p && 0 != c->exchange->codes[r];
     }
     return rc;
+}
+
+/* Opens the GPU for the window's operations. Local. */
+static void open_gpu(connection_t *c)
+{
+    const symm_device_ops_t *ops = symm_device_ops(SYMM_KIND_CUDA_DEVICE);
+    symm_device_t *device;
+    if (NULL == ops) {
+        (void) symm_error_set(&c->error, MPI_ERR_UNSUPPORTED_OPERATION,
+                              "built without support for GPU memory");
+    } else if (MPI_SUCCESS == ops->open(&device, &c->error)) {
+        if (MPI_SUCCESS != ops->queue_create(device, &c->own->queue, &c->error)) {
+            ops->close(device);
+            return;
+        }
+        c->own->gpu_ops = ops;
+        c->own->device = device;
+        c->module->ops = ops;
+        c->module->queue = c->own->queue;
+    }
+}
+
+/* Fills in what the others must know of this rank's memory. Local. */
+static void describe_memory(connection_t *c, own_record_t *mine)
+{
+    const symm_window_t *window = c->module->window;
+    size_t size = window->parts[window->rank].size;
+    symm_cma_card(&mine->card);
+    mine->base = (uintptr_t) window->base;
+    mine->kind = SYMM_KIND_SYSTEM;
+    if (c->module->dynamic || 0 == size) {
+        return;
+    }
+    mine->place = symm_window_locate(window->base, size);
+    if (SYMM_POINTER_DEVICE == symm_pointer_kind(window->base) && NULL != c->own &&
+        NULL != c->own->device) {
+        mine->kind = SYMM_KIND_CUDA_DEVICE;
+        (void) c->module->ops->offer(c->own->device, window->base, size, true, &mine->offer,
+                                     &c->mine.fd[0], &c->error); /* error keeps the outcome */
+        c->mine.count = SYMM_OFFER_DESCRIPTOR == mine->offer.kind ? 1 : 0;
+    }
+}
+
+/* Shows each rank what the others have; then they swap descriptors where some have any. Collective.
+ */
+static int show_memory(connection_t *c)
+{
+    own_record_t mine = {0};
+    const symm_exchange_t *exchange = c->exchange;
+    own_record_t *records = exchange->scratch;
+    describe_memory(c, &mine);
+    mine.code = c->error.code;
+    int rc = symm_gather(exchange, &mine, records, sizeof(mine), c->what);
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
+    for (int r = 0; r < exchange->size; ++r) {
+        exchange->codes[r] = records[r].code;
+        c->descriptors = c->descriptors || SYMM_OFFER_DESCRIPTOR == records[r].offer.kind;
+    }
+    rc = symm_agree_gathered(exchange, &c->error, c->what);
+    if (MPI_SUCCESS == rc) {
+        memcpy(c->records, records, (size_t) exchange->size * sizeof(*records));
+        if (c->descriptors) {
+            rc = symm_exchange_descriptors(exchange, &c->mine, &c->error, c->what);
+        }
+    }
+    return rc;
+}
+
+/* The address here of rank r's memory, NULL when it cannot be mapped; for GPU memory the cause is
+ * recorded. */
+static void *map_memory(connection_t *c, int r)
+{
+    const own_record_t *record = &c->records[r];
+    void *address = symm_window_resolve(&record->place);
+    if (NULL != address || SYMM_KIND_SYSTEM == record->kind) {
+        return address;
+    }
+    symm_adopted_t *adopted = &c->own->adopted[r];
+    int fd =
+        c->descriptors && 0 < c->exchange->received[r].count ? c->exchange->received[r].fd[0] : -1;
+    return MPI_SUCCESS ==
+                   c->module->ops->adopt(c->own->device, &record->offer, fd, adopted, &c->error)
+               ? adopted->address
+               : NULL;
+}
+
+/* Whether cross-memory attach reaches rank r and, if it has host memory, both ends of that. */
+static bool cma_reaches(const connection_t *c, int r)
+{
+    const own_record_t *record = &c->records[r];
+    const char *base = (const char *) (uintptr_t) record->base;
+    pid_t pid = (pid_t) record->card.pid;
+    size_t size = SYMM_KIND_SYSTEM == record->kind ? c->module->targets[r].size : 0;
+    return symm_cma_works(&record->card) &&
+           (c->module->dynamic || 0 == size ||
+            (symm_cma_can_read(pid, base) && symm_cma_can_read(pid, base + size - 1)));
+}
+
+/* Maps what can be mapped and tries out the rest. Local. */
+static void reach_memory(connection_t *c, reach_record_t *mine)
+{
+    int size = c->exchange->size;
+    mine->cma = mca_osc_symm_component.cma;
+    for (int r = 0; r < size; ++r) {
+        osc_symm_target_t *target = &c->module->targets[r];
+        bool myself = r == c->exchange->rank;
+        c->own->pids[r] = (pid_t) c->records[r].card.pid;
+        target->kind = (symm_kind_t) c->records[r].kind;
+        void *address = myself ? c->module->window->base : NULL;
+        if (!myself && 0 < target->size && !c->module->dynamic && size <= MAPPED_RANKS_MAX) {
+            address = map_memory(c, r);
+        }
+        target->base = NULL != address ? address : (char *) (uintptr_t) c->records[r].base;
+        if (size <= MAPPED_RANKS_MAX) {
+            mine->mapped[r] = myself || NULL != address || 0 == target->size;
+        }
+        mine->cma = mine->cma && (myself || cma_reaches(c, r));
+    }
+    mine->code = c->error.code;
+}
+
+/* Decides how rank r's memory is reached, alike on all ranks. */
+static void settle_reach(const connection_t *c, int r, bool mapped)
+{
+    osc_symm_target_t *target = &c->module->targets[r];
+    bool myself = r == c->exchange->rank;
+    target->locked = !mapped && 1 < c->exchange->size;
+    target->reach = mapped || myself ? OSC_SYMM_REACH_MAPPED
+                    : c->own->cma    ? OSC_SYMM_REACH_CMA
+                                     : OSC_SYMM_REACH_OWNER;
+    if (!mapped && !myself) {
+        target->base = (char *) (uintptr_t) c->records[r].base;
+    }
+}
+
+/* Learns what all ranks reach, and settles how. Collective. */
+static int agree_on_reach(connection_t *c, const reach_record_t *mine)
+{
+    const symm_exchange_t *exchange = c->exchange;
+    reach_record_t *records = exchange->scratch;
+    int rc = symm_gather(exchange, mine, records, sizeof(*mine), c->what);
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
+    c->own->cma = true;
+    for (int r = 0; r < exchange->size; ++r) {
+        exchange->codes[r] = records[r].code;
+        c->own->cma = c->own->cma && records[r].cma;
+    }
+    for (int r = 0; r < exchange->size; ++r) {
+        bool mapped = !c->module->dynamic && exchange->size <= MAPPED_RANKS_MAX;
+        for (int origin = 0; mapped && origin < exchange->size; ++origin) {
+            mapped = 0 != records[origin].mapped[r];
+        }
+        settle_reach(c, r, mapped);
+    }
+    return symm_agree_gathered(exchange, &c->error, c->what);
+}
+
+/* All steps after the local preparation. Collective. */
+static int connect_agreed(connection_t *c)
+{
+    reach_record_t mine = {0};
+    int rc = show_memory(c);
+    if (MPI_SUCCESS == rc) {
+        reach_memory(c, &mine);
+        rc = agree_on_reach(c, &mine);
+    }
+    if (MPI_SUCCESS == rc && !c->own->cma && MPI_SUCCESS != begin_serving(c->own)) {
+        (void) symm_error_set(&c->error, MPI_ERR_NO_MEM, "no memory for a progress callback");
+    }
+    return MPI_SUCCESS == rc ? symm_agree(c->exchange, &c->error, c->what) : rc;
 }
 
 int ompi_osc_symm_own_connect(ompi_osc_symm_module_t *module, const symm_exchange_t *exchange,
                               const char *what)
 {
-    symm_error_t error = {0};
-    own_record_t mine = {.base = (uintptr_t) module->window->base};
-    own_record_t *records = exchange->scratch;
-    if (MPI_SUCCESS != allocate_own(module)) {
-        (void) symm_error_set(&error, MPI_ERR_NO_MEM, "no memory for %d ranks", exchange->size);
-    }
-    if (SYMM_KIND_CUDA_DEVICE == module->window->kind) {
-        (void) symm_error_set(&error, MPI_ERR_UNSUPPORTED_OPERATION,
-                              "GPU memory of the program's own is not supported yet; use "
-                              "MPI_Win_allocate");
-    }
+    connection_t c = {.module = module, .exchange = exchange, .what = what};
+    bool gpu;
+    allocate_own(&c);
     /* Segments of a window before this one have what that left there. */
     memset(symm_window_base(module->window, exchange->rank), 0,
            ompi_osc_symm_own_service_bytes(module->win->w_flavor));
-    symm_cma_card(&mine.card);
-    int rc = symm_gather(exchange, &mine, records, sizeof(mine), what);
+    int rc = decide_gpu(&c, &gpu);
     if (MPI_SUCCESS == rc) {
-        rc = agree_on_cma(module, exchange, MPI_SUCCESS == error.code && meet(module, records),
-                          what);
+        if (gpu && MPI_SUCCESS == c.error.code) {
+            open_gpu(&c);
+        }
+        rc = connect_agreed(&c);
     }
-    if (MPI_SUCCESS == rc && MPI_SUCCESS == error.code) {
-        settle_reach(module);
-        if (!module->own->cma && MPI_SUCCESS != begin_serving(module->own)) {
-            (void) symm_error_set(&error, MPI_ERR_NO_MEM, "no memory for a progress callback");
+    if (c.descriptors) {
+        symm_exchange_close_received(exchange);
+    }
+    symm_fds_close(&c.mine);
+    free(c.records);
+    return rc;
+}
+
+/* Lets go of the GPU and of others' memory there. */
+static void close_gpu(osc_symm_own_t *own)
+{
+    ompi_osc_symm_dynamic_forget(own->module);
+    for (int r = 0; NULL != own->adopted && r < own->module->window->size; ++r) {
+        if (SYMM_OFFER_NONE != own->adopted[r].kind) {
+            own->gpu_ops->abandon(own->device, &own->adopted[r]);
         }
     }
-    return MPI_SUCCESS == rc ? symm_agree(exchange, &error, what) : rc;
+    own->gpu_ops->queue_destroy(own->queue);
+    own->gpu_ops->close(own->device);
 }
 
 void ompi_osc_symm_own_disconnect(ompi_osc_symm_module_t *module)
@@ -230,149 +368,13 @@ void ompi_osc_symm_own_disconnect(ompi_osc_symm_module_t *module)
     if (own->served) {
         end_serving(own);
     }
+    if (NULL != own->device) {
+        close_gpu(own);
+        module->ops = module->window->mapping->ops;
+        module->queue = module->window->mapping->queue;
+    }
     free(own->pids);
+    free(own->adopted);
     free(own);
     module->own = NULL;
-}
-
-/* ---- dynamic windows ---- */
-
-int ompi_osc_symm_locate_region(ompi_osc_symm_module_t *module, int target, ptrdiff_t disp,
-                                ptrdiff_t offset, size_t len, osc_symm_place_t *place_p)
-{
-    const osc_symm_target_t *memory = &module->targets[target];
-    uint64_t start = (uint64_t) disp + (uint64_t) offset; /* an address, which may look negative */
-    symm_region_t region;
-    if (0 < len && !symm_regions_find(regions_of(module, target), start, len, &region)) {
-        return MPI_ERR_RMA_RANGE;
-    }
-    *place_p = (osc_symm_place_t){(char *) (uintptr_t) start, target, memory->reach, memory->kind,
-                                  memory->locked};
-    return MPI_SUCCESS;
-}
-
-int ompi_osc_symm_attach(ompi_win_t *win, void *base, size_t len)
-{
-    ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
-    symm_region_t region = {.start = (uintptr_t) base, .len = len};
-    if (!module->dynamic) {
-        return MPI_ERR_RMA_FLAVOR;
-    }
-    if (len > PTRDIFF_MAX || (uintptr_t) base + len < (uintptr_t) base) {
-        return MPI_ERR_SIZE;
-    }
-    OPAL_THREAD_LOCK(&module->lock);
-    int rc =
-        symm_regions_add(regions_of(module, module->window->rank), module->own->capacity, &region);
-    OPAL_THREAD_UNLOCK(&module->lock);
-    return rc;
-}
-
-int ompi_osc_symm_detach(ompi_win_t *win, const void *base)
-{
-    ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
-    symm_region_t region;
-    if (!module->dynamic) {
-        return MPI_ERR_RMA_FLAVOR;
-    }
-    OPAL_THREAD_LOCK(&module->lock);
-    bool found = symm_regions_remove(regions_of(module, module->window->rank), base, &region);
-    OPAL_THREAD_UNLOCK(&module->lock);
-    return found ? MPI_SUCCESS : MPI_ERR_ARG;
-}
-
-/* ---- carrying bytes ---- */
-
-/* Between host memory of this process and the target's. */
-static int carry(const ompi_osc_symm_module_t *module, const osc_symm_place_t *place, bool write,
-                 const struct iovec *local, size_t local_count, const struct iovec *remote,
-                 size_t remote_count)
-{
-    if (OSC_SYMM_REACH_CMA == place->reach) {
-        return symm_cma_transfer(module->own->pids[place->target], write, local, local_count,
-                                 remote, remote_count);
-    }
-    return symm_mailbox_transfer(mailbox_of(module, place->target), write, local, local_count,
-                                 remote, remote_count);
-}
-
-/* Copies the next len bytes between the pieces under the cursor, of any memory, and a buffer. */
-static int copy_pieces(symm_iov_cursor_t *here, bool write, char *buffer, size_t len)
-{
-    struct iovec piece;
-    size_t part;
-    int rc = MPI_SUCCESS;
-    while (MPI_SUCCESS == rc && 0 < len && 0 < symm_iov_peek(here, &piece, 1, len, &part)) {
-        rc = symm_copy_blocking(write ? buffer : piece.iov_base, write ? piece.iov_base : buffer,
-                                part);
-        symm_iov_advance(here, part);
-        buffer += part;
-        len -= part;
-    }
-    return rc;
-}
-
-/* The same as carry() for memory of this process on a GPU, through a buffer on the host. */
-static int carry_bounced(const ompi_osc_symm_module_t *module, const osc_symm_place_t *place,
-                         bool write, const struct iovec *local, size_t local_count,
-                         const struct iovec *remote, size_t remote_count)
-{
-    symm_iov_cursor_t here = SYMM_IOV_CURSOR(local, local_count);
-    symm_iov_cursor_t there = SYMM_IOV_CURSOR(remote, remote_count);
-    struct iovec next[64];
-    size_t len;
-    int rc = MPI_SUCCESS;
-    char *buffer = malloc(BOUNCE_BYTES);
-    if (NULL == buffer) {
-        return MPI_ERR_NO_MEM;
-    }
-    for (size_t count = symm_iov_peek(&there, next, 64, BOUNCE_BYTES, &len);
-         MPI_SUCCESS == rc && 0 < count;
-         count = symm_iov_peek(&there, next, 64, BOUNCE_BYTES, &len)) {
-        struct iovec bounce = {buffer, len};
-        rc = write ? copy_pieces(&here, true, buffer, len) : MPI_SUCCESS;
-        if (MPI_SUCCESS == rc) {
-            rc = carry(module, place, write, &bounce, 1, next, count);
-        }
-        if (MPI_SUCCESS == rc && !write) {
-            rc = copy_pieces(&here, false, buffer, len);
-        }
-        symm_iov_advance(&there, len);
-    }
-    free(buffer);
-    return rc;
-}
-
-static int transfer(const ompi_osc_symm_module_t *module, const osc_symm_place_t *place, bool write,
-                    const struct iovec *local, size_t local_count, const struct iovec *remote,
-                    size_t remote_count)
-{
-    /* All pieces are of one buffer of the program's, hence of one kind of memory. */
-    bool device = 0 < local_count && SYMM_POINTER_DEVICE == symm_pointer_kind(local[0].iov_base);
-    return device ? carry_bounced(module, place, write, local, local_count, remote, remote_count)
-                  : carry(module, place, write, local, local_count, remote, remote_count);
-}
-
-int ompi_osc_symm_remote_write(const ompi_osc_symm_module_t *module, const osc_symm_place_t *place,
-                               const struct iovec *local, size_t local_count,
-                               const struct iovec *remote, size_t remote_count)
-{
-    return transfer(module, place, true, local, local_count, remote, remote_count);
-}
-
-int ompi_osc_symm_remote_read(const ompi_osc_symm_module_t *module, const osc_symm_place_t *place,
-                              const struct iovec *local, size_t local_count,
-                              const struct iovec *remote, size_t remote_count)
-{
-    return transfer(module, place, false, local, local_count, remote, remote_count);
-}
-
-void ompi_osc_symm_update_lock(const ompi_osc_symm_module_t *module, int target)
-{
-    symm_rwlock_write(&module->window->mapping->control->peers[target].update);
-}
-
-void ompi_osc_symm_update_unlock(const ompi_osc_symm_module_t *module, int target)
-{
-    symm_rwlock_write_unlock(&module->window->mapping->control->peers[target].update);
 }

@@ -194,9 +194,6 @@ static void end_memory(CUcontext context, fake_range_kind_t kind)
             fake_leak("%zu bytes at %p in a context of device %d that ends", range->len,
                       (void *) range->base, context->device);
         }
-        if (FAKE_DEVICE == kind) {
-            fake_machine_give(context->gpu, range->len);
-        }
         fake_space_destroy(range);
     }
     fake_space_unlock();
@@ -208,6 +205,7 @@ static void end_context(CUcontext context)
     end_objects(context);
     end_memory(context, FAKE_DEVICE);
     end_memory(context, FAKE_PINNED);
+    end_memory(context, FAKE_IPC);
     (void) pthread_mutex_lock(&lock);
     context->alive = false;
     (void) pthread_mutex_unlock(&lock);

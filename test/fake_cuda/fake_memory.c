@@ -21,15 +21,15 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr *dptr, size_t bytesize)
     if (NULL == dptr || 0 == bytesize) {
         return fake_misuse(CUDA_ERROR_INVALID_VALUE, "%zu bytes", bytesize);
     }
-    if (!fake_machine_take(context->gpu, bytesize)) {
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    fake_physical_t *physical;
+    CUresult result = fake_physical_create(context->gpu, bytesize, 0, &physical);
+    if (CUDA_SUCCESS != result) {
+        return result;
     }
-    fake_range_t *range = fake_space_create(FAKE_DEVICE, bytesize, 0, context);
+    fake_range_t *range = fake_space_create_of(FAKE_DEVICE, physical, context);
     if (NULL == range) {
-        fake_machine_give(context->gpu, bytesize);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    fake_physical_spoil(range->shadow, bytesize);
     *dptr = (CUdeviceptr) range->base;
     return CUDA_SUCCESS;
 }
@@ -66,9 +66,6 @@ static CUresult free_memory(uintptr_t address, fake_range_kind_t kind)
     }
     fake_space_write();
     fake_range_t *range = fake_space_find(address);
-    if (FAKE_DEVICE == kind) {
-        fake_machine_give(context->gpu, range->len);
-    }
     fake_space_destroy(range);
     fake_space_unlock();
     return CUDA_SUCCESS;
@@ -158,6 +155,10 @@ static facts_t look_at(uintptr_t address)
     }
     facts.type = FAKE_PINNED == range->kind ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
     facts.ordinal = range->context->device;
+    if (FAKE_IPC == range->kind) {
+        CUdevice device = fake_machine_device(range->physical->gpu);
+        facts.ordinal = 0 > device ? 0 : device;
+    }
     facts.context = range->context;
     facts.mapped = true;
     return facts;

@@ -205,16 +205,10 @@ CUresult fake_physical_import(int fd, fake_physical_t **physical_p)
 /* Frees what nothing holds any more. The caller holds the lock, which this gives back. */
 static void unlock_and_sweep(fake_physical_t *physical)
 {
-    int fd = 0 == physical->handles ? physical->fd : -1;
     bool gone = 0 == physical->handles && 0 == physical->mappings;
-    if (0 <= fd) {
-        physical->fd = -1; /* mappings keep the bytes, and there is no way back to a handle */
-    }
     (void) pthread_mutex_unlock(&lock);
-    if (0 <= fd) {
-        (void) close(fd); /* our own */
-    }
     if (gone) {
+        (void) close(physical->fd); /* our own */
         if (physical->charged) {
             fake_machine_give(physical->gpu, physical->len);
         }

@@ -9,7 +9,7 @@
 #include "fake_cuda.h"
 
 typedef struct fake_physical {
-    int fd; /* -1 once no handle is left */
+    int fd;
     size_t len;
     int gpu;
     unsigned long long types; /* of handles that it may be exported as */

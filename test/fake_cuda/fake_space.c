@@ -5,6 +5,7 @@
 #include "fake_space.h"
 
 #include "fake_context.h"
+#include "fake_physical.h"
 #include "fake_report.h"
 
 #include <pthread.h>
@@ -61,6 +62,12 @@ static void *reserve(size_t len, size_t align)
     return start + skip;
 }
 
+static void *map_file(int fd, size_t len)
+{
+    void *address = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return MAP_FAILED == address ? NULL : address;
+}
+
 /* Maps what the kind of range needs. Leaves base 0 when the host has no memory. */
 static void map_range(fake_range_t *range, size_t align)
 {
@@ -71,8 +78,9 @@ static void map_range(fake_range_t *range, size_t align)
         return;
     }
     char *base = reserve(len, align);
-    int protection = FAKE_DEVICE == range->kind ? PROT_READ | PROT_WRITE : PROT_NONE;
-    range->shadow = NULL == base ? NULL : map_anonymous(len, protection);
+    range->shadow = NULL == base              ? NULL
+                    : NULL != range->physical ? map_file(range->physical->fd, len)
+                                              : map_anonymous(len, PROT_NONE);
     if (NULL == range->shadow && NULL != base) {
         (void) munmap(base, len);
         base = NULL;
@@ -80,7 +88,8 @@ static void map_range(fake_range_t *range, size_t align)
     range->base = (uintptr_t) base;
 }
 
-fake_range_t *fake_space_create(fake_range_kind_t kind, size_t len, size_t align, CUcontext context)
+static fake_range_t *create(fake_range_kind_t kind, size_t len, size_t align, CUcontext context,
+                            fake_physical_t *physical)
 {
     fake_range_t *range = calloc(1, sizeof(*range));
     if (NULL == range) {
@@ -90,6 +99,7 @@ fake_range_t *fake_space_create(fake_range_kind_t kind, size_t len, size_t align
     range->len = len;
     range->mapped_len = whole_pages(len);
     range->context = context;
+    range->physical = physical;
     map_range(range, align);
     if (0 == range->base) {
         free(range);
@@ -99,6 +109,21 @@ fake_range_t *fake_space_create(fake_range_kind_t kind, size_t len, size_t align
     range->next = ranges;
     ranges = range;
     fake_space_unlock();
+    return range;
+}
+
+fake_range_t *fake_space_create(fake_range_kind_t kind, size_t len, size_t align, CUcontext context)
+{
+    return create(kind, len, align, context, NULL);
+}
+
+fake_range_t *fake_space_create_of(fake_range_kind_t kind, fake_physical_t *physical,
+                                   CUcontext context)
+{
+    fake_range_t *range = create(kind, physical->len, 0, context, physical);
+    if (NULL == range) {
+        fake_physical_drop_handle(physical);
+    }
     return range;
 }
 
@@ -112,6 +137,9 @@ void fake_space_destroy(fake_range_t *range)
     (void) munmap((void *) range->base, range->mapped_len); /* our own mappings */
     if ((uintptr_t) range->shadow != range->base) {
         (void) munmap(range->shadow, range->mapped_len);
+    }
+    if (NULL != range->physical) {
+        fake_physical_drop_handle(range->physical);
     }
     free(range);
 }
@@ -168,7 +196,8 @@ static fake_place_t resolve_allocated(const fake_range_t *range, const fake_acce
     if (FAKE_PINNED == range->kind) {
         return FAKE_PLACE_PINNED;
     }
-    if (access->kernel && range->context->gpu != access->gpu) {
+    if (access->kernel && (range->context->gpu != access->gpu ||
+                           !fake_machine_peers(access->gpu, range->physical->gpu))) {
         *why_p = "memory of another device, which its kernels have no access to";
         return FAKE_PLACE_FAULT;
     }
@@ -234,6 +263,7 @@ void fake_space_report(void)
         [FAKE_RESERVATION] = "reserved",
         [FAKE_DEVICE] = "of device memory",
         [FAKE_PINNED] = "of pinned memory",
+        [FAKE_IPC] = "of another process's memory",
     };
     fake_space_read();
     for (const fake_range_t *r = ranges; NULL != r; r = r->next) {

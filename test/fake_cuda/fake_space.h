@@ -22,6 +22,7 @@ typedef enum fake_range_kind {
     FAKE_RESERVATION, /* cuMemAddressReserve */
     FAKE_DEVICE,      /* cuMemAlloc */
     FAKE_PINNED,      /* cuMemHostAlloc */
+    FAKE_IPC,         /* cuIpcOpenMemHandle */
 } fake_range_kind_t;
 
 struct fake_physical;
@@ -43,7 +44,8 @@ typedef struct fake_range {
     size_t len;        /* as asked for */
     size_t mapped_len; /* whole pages */
     char *shadow;
-    CUcontext context; /* of FAKE_DEVICE and FAKE_PINNED */
+    CUcontext context;              /* of all but reservations */
+    struct fake_physical *physical; /* of FAKE_DEVICE and FAKE_IPC: a handle's hold on it */
     fake_mapping_t *mappings;
 } fake_range_t;
 
@@ -72,6 +74,11 @@ void fake_space_unlock(void);
  * has no bytes yet. Takes the write lock itself. Returns NULL when the host has no memory. */
 fake_range_t *fake_space_create(fake_range_kind_t kind, size_t len, size_t align,
                                 CUcontext context);
+
+/* Makes a range of FAKE_DEVICE or FAKE_IPC, taking over a handle's hold on its memory, also when it
+ * fails. */
+fake_range_t *fake_space_create_of(fake_range_kind_t kind, struct fake_physical *physical,
+                                   CUcontext context);
 
 /* Takes a range out and gives its addresses back. The caller holds the write lock. */
 void fake_space_destroy(fake_range_t *range);

@@ -168,6 +168,24 @@ CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle)
     return fake_leave(CUDA_SUCCESS);
 }
 
+CUresult CUDAAPI cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr)
+{
+    FAKE_ENTER(FAKE_NEEDS_INIT);
+    fake_physical_t *physical = NULL;
+    fake_space_read();
+    const fake_range_t *range = fake_space_find((uintptr_t) addr);
+    if (NULL != range && FAKE_RESERVATION == range->kind) {
+        const fake_mapping_t *mapping = fake_space_mapping(range, (uintptr_t) addr - range->base);
+        physical = NULL == mapping ? NULL : mapping->physical;
+    }
+    if (NULL != physical) {
+        fake_physical_hold_handle(physical);
+    }
+    fake_space_unlock();
+    /* No misuse: how else is one to find out. */
+    return NULL == physical ? CUDA_ERROR_INVALID_VALUE : add_handle(physical, handle);
+}
+
 static CUresult export_descriptor(const fake_physical_t *physical, int *fd_p)
 {
     int fd = fcntl(physical->fd, F_DUPFD_CLOEXEC, 0);

@@ -475,9 +475,6 @@ int main(int argc, char **argv)
     mt_set_param("osc_symm_cma", "0");
 #endif
     mt_init(&argc, &argv, NAME);
-    if (SYMM_KIND_CUDA_DEVICE == mt_kind) {
-        mt_skip("GPU memory of the program's own is not reached yet");
-    }
     MT_RUN(memory_of_every_size);
     MT_RUN(sizes_and_units_differ);
     MT_RUN(nobody_has_memory);

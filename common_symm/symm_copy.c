@@ -51,8 +51,9 @@ typedef struct job {
 
 static int copy_through(const symm_device_ops_t *ops, symm_queue_t *queue, const job_t *job)
 {
-    int rc = NULL == job->walk ? ops->copy(queue, SYMM_LANE_MAIN, job->dst, job->src, job->len)
-                               : ops->move(queue, job->dst, job->src, job->walk);
+    int rc = NULL == job->walk
+                 ? ops->copy(queue, SYMM_LANE_MAIN, job->dst, job->src, job->len)
+                 : ops->move(queue, job->dst, job->src, job->walk, SYMM_KNOWN_NEITHER);
     int waited = ops->queue_wait(queue); /* also for what a failure left behind */
     return MPI_SUCCESS == rc ? waited : rc;
 }

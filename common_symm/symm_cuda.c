@@ -520,12 +520,41 @@ static bool is_device_memory(const pointer_facts_t *facts)
     return CU_MEMORYTYPE_DEVICE == facts->type && 0 == facts->managed;
 }
 
+static bool is_of(const symm_device_t *device, const pointer_facts_t *facts)
+{
+    return is_device_memory(facts) && device->ordinal == facts->ordinal &&
+           (NULL == facts->context || device->context == facts->context);
+}
+
 static bool cuda_reaches(symm_device_t *device, const void *ptr)
 {
     pointer_facts_t facts;
-    return CUDA_SUCCESS == look_at(ptr, &facts) && is_device_memory(&facts) &&
-           device->ordinal == facts.ordinal &&
-           (NULL == facts.context || device->context == facts.context);
+    return CUDA_SUCCESS == look_at(ptr, &facts) && is_of(device, &facts);
+}
+
+/* Whether pinned memory has for kernels the address that it has for the host. */
+static bool same_address(const void *ptr)
+{
+    CUdeviceptr mapped = 0;
+    return CUDA_SUCCESS ==
+               symm_cuda.cuMemHostGetDevicePointer(&mapped, (void *) (uintptr_t) ptr, 0) &&
+           (uintptr_t) ptr == mapped;
+}
+
+symm_cuda_place_t symm_cuda_place(const symm_device_t *device, const void *ptr)
+{
+    pointer_facts_t facts;
+    if (symm_program_memory(ptr)) {
+        return SYMM_CUDA_ORDINARY; /* or pinned, which it may count as */
+    }
+    if (CUDA_SUCCESS != look_at(ptr, &facts)) {
+        return SYMM_CUDA_ELSEWHERE; /* the driver's copies reach all memory, or end in an error */
+    }
+    if (is_device_memory(&facts)) {
+        return is_of(device, &facts) ? SYMM_CUDA_REACHED : SYMM_CUDA_ELSEWHERE;
+    }
+    bool pinned = CU_MEMORYTYPE_HOST == facts.type && 0 == facts.managed && same_address(ptr);
+    return pinned ? SYMM_CUDA_REACHED : SYMM_CUDA_ORDINARY;
 }
 
 static symm_pointer_kind_t cuda_pointer_kind(const void *ptr)
@@ -569,10 +598,14 @@ const symm_device_ops_t symm_cuda_ops = {
     .queue_create = symm_cuda_queue_create,
     .queue_destroy = symm_cuda_queue_destroy,
     .copy = symm_cuda_copy,
+    .transfer = symm_cuda_transfer,
     .move = symm_cuda_move,
     .zero = symm_cuda_zero,
     .reduce = symm_cuda_reduce,
     .queue_wait = symm_cuda_queue_wait,
+    .queue_mark = symm_cuda_queue_mark,
+    .queue_progress = symm_cuda_queue_progress,
+    .queue_passed = symm_cuda_queue_passed,
     .reaches = cuda_reaches,
     .pointer_kind = cuda_pointer_kind,
     .in_use = symm_cuda_in_use,

@@ -26,6 +26,7 @@ struct symm_device {
     CUmodule modules[SYMM_FATBIN_COUNT];
     pthread_mutex_t kernels_lock; /* held while a kernel is looked up for the first time */
     /* The kernels found so far, NULL at first. */
+    _Atomic CUfunction batch_kernel;
     _Atomic CUfunction reduce_kernels[SYMM_OP_COUNT][SYMM_DTYPE_COUNT];
     char text[128];
 };
@@ -43,14 +44,31 @@ typedef struct symm_cuda_scope {
 int symm_cuda_enter(const symm_device_t *device, symm_cuda_scope_t *scope_p);
 void symm_cuda_leave(const symm_cuda_scope_t *scope);
 
-/* symm_cuda_queue.c's and symm_cuda_kernel.c's entries of the backend's table. */
+/* symm_cuda_queue.c's, symm_cuda_move.c's and symm_cuda_kernel.c's entries of the backend's table.
+ */
 int symm_cuda_queue_create(symm_device_t *device, symm_queue_t **queue_p, symm_error_t *error);
 void symm_cuda_queue_destroy(symm_queue_t *queue);
 int symm_cuda_copy(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src, size_t len);
-int symm_cuda_move(symm_queue_t *queue, void *dst, const void *src, symm_typewalk_t *walk);
+int symm_cuda_transfer(symm_queue_t *queue, void *dst, const void *src, size_t len,
+                       symm_known_t known);
+int symm_cuda_move(symm_queue_t *queue, void *dst, const void *src, symm_typewalk_t *walk,
+                   symm_known_t known);
 int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len);
 int symm_cuda_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
 int symm_cuda_queue_wait(symm_queue_t *queue);
+int symm_cuda_queue_mark(symm_queue_t *queue, symm_mark_t *mark_p);
+int symm_cuda_queue_progress(symm_queue_t *queue);
+bool symm_cuda_queue_passed(const symm_queue_t *queue, symm_mark_t mark);
+
+/* Where memory is for the kernels of a device. */
+typedef enum symm_cuda_place {
+    SYMM_CUDA_REACHED,   /* device memory, or pinned memory at an address that is good for both */
+    SYMM_CUDA_ORDINARY,  /* host memory that kernels do not reach */
+    SYMM_CUDA_ELSEWHERE, /* device memory that they may not reach, but copies do */
+} symm_cuda_place_t;
+
+/* Looks at memory outside any window. The context need not be entered. */
+symm_cuda_place_t symm_cuda_place(const symm_device_t *device, const void *ptr);
 
 /* symm_cuda_share.c's entries. */
 bool symm_cuda_in_use(void);

@@ -6,7 +6,7 @@
  * after a system-scope fence; polling that word is cheaper than asking the driver. */
 #include "symm_config.h"
 
-#include "symm_cuda_queue.h"
+#include "symm_cuda_batch.h"
 #include "symm_log.h"
 #include "symm_reduce_kernel.h"
 #include "symm_reduce_params.h"
@@ -135,7 +135,10 @@ int symm_cuda_launch(symm_queue_t *queue, const symm_cuda_kernel_t *kernel, void
                      uint32_t blocks, uint32_t threads)
 {
     CUfunction function;
-    int rc = get_kernel(queue->device, kernel, &function);
+    int rc = symm_cuda_batch_launch(queue);
+    if (MPI_SUCCESS == rc) {
+        rc = get_kernel(queue->device, kernel, &function);
+    }
     if (MPI_SUCCESS != rc) {
         return rc;
     }

@@ -5,7 +5,7 @@
  * once one follows on the main lane the stream itself is asked. */
 #include "symm_config.h"
 
-#include "symm_cuda_queue.h"
+#include "symm_cuda_batch.h"
 #include "symm_log.h"
 #include "symm_spin.h"
 
@@ -64,6 +64,7 @@ static int create_parts(symm_queue_t *queue, symm_error_t *error)
 
 static void destroy_parts(symm_queue_t *queue)
 {
+    symm_cuda_batch_destroy(queue);
     symm_cuda_launch_cleanup(queue);
     for (int lane = 0; lane < SYMM_LANE_COUNT; ++lane) {
         if (NULL != queue->streams[lane]) {
@@ -142,6 +143,28 @@ void symm_cuda_queue_note_copy(symm_queue_t *queue, symm_lane_t lane)
     }
 }
 
+/* Starts what is gathered, so that what follows on the main lane comes behind it. */
+static int keep_order(symm_queue_t *queue, symm_lane_t lane)
+{
+    return SYMM_LANE_MAIN == lane ? symm_cuda_batch_launch(queue) : MPI_SUCCESS;
+}
+
+int symm_cuda_copy_entered(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src,
+                           size_t len)
+{
+    int rc = keep_order(queue, lane);
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
+    rc = symm_cuda_check_log(SYMM_LOG_ERROR,
+                             symm_cuda.cuMemcpyAsync((CUdeviceptr) (uintptr_t) dst,
+                                                     (CUdeviceptr) (uintptr_t) src, len,
+                                                     queue->streams[lane]),
+                             "cuMemcpyAsync");
+    symm_cuda_queue_note_copy(queue, lane);
+    return rc;
+}
+
 int symm_cuda_copy(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src, size_t len)
 {
     symm_cuda_scope_t scope;
@@ -152,27 +175,8 @@ int symm_cuda_copy(symm_queue_t *queue, symm_lane_t lane, void *dst, const void 
     if (MPI_SUCCESS != rc) {
         return rc;
     }
-    rc = symm_cuda_check_log(SYMM_LOG_ERROR,
-                             symm_cuda.cuMemcpyAsync((CUdeviceptr) (uintptr_t) dst,
-                                                     (CUdeviceptr) (uintptr_t) src, len,
-                                                     queue->streams[lane]),
-                             "cuMemcpyAsync");
-    symm_cuda_queue_note_copy(queue, lane);
+    rc = symm_cuda_copy_entered(queue, lane, dst, src, len);
     symm_cuda_queue_end(queue, &scope);
-    return rc;
-}
-
-int symm_cuda_move(symm_queue_t *queue, void *dst, const void *src, symm_typewalk_t *walk)
-{
-    symm_typepiece_t piece;
-    int rc = MPI_SUCCESS;
-    while (MPI_SUCCESS == rc && symm_typewalk_next(walk, SIZE_MAX, &piece)) {
-        for (size_t row = 0; MPI_SUCCESS == rc && row < piece.rows; ++row) {
-            rc = symm_cuda_copy(
-                queue, SYMM_LANE_MAIN, (char *) dst + piece.a + (ptrdiff_t) row * piece.a_pitch,
-                (const char *) src + piece.b + (ptrdiff_t) row * piece.b_pitch, piece.len);
-        }
-    }
     return rc;
 }
 
@@ -183,11 +187,14 @@ int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len)
     if (MPI_SUCCESS != rc) {
         return rc;
     }
-    rc = symm_cuda_check_log(
-        SYMM_LOG_ERROR,
-        symm_cuda.cuMemsetD8Async((CUdeviceptr) (uintptr_t) dst, 0, len, queue->streams[lane]),
-        "cuMemsetD8Async");
-    symm_cuda_queue_note_copy(queue, lane);
+    rc = keep_order(queue, lane);
+    if (MPI_SUCCESS == rc) {
+        rc = symm_cuda_check_log(
+            SYMM_LOG_ERROR,
+            symm_cuda.cuMemsetD8Async((CUdeviceptr) (uintptr_t) dst, 0, len, queue->streams[lane]),
+            "cuMemsetD8Async");
+        symm_cuda_queue_note_copy(queue, lane);
+    }
     symm_cuda_queue_end(queue, &scope);
     return rc;
 }
@@ -260,17 +267,111 @@ static int wait_all(symm_queue_t *queue)
     return waiting.rc;
 }
 
+/* Notes that all launches up to `done` are over, with what came of them. */
+static void end_launches(symm_queue_t *queue, uint32_t done, int rc)
+{
+    symm_cuda_batch_finish(queue, done, rc);
+    atomic_store_explicit(&queue->done_value, done, memory_order_release);
+}
+
 int symm_cuda_queue_wait(symm_queue_t *queue)
 {
     symm_cuda_scope_t scope;
     (void) pthread_mutex_lock(&queue->lock); /* fails only on misuse */
     int entered = symm_cuda_enter(queue->device, &scope);
+    int launched = MPI_SUCCESS == entered ? symm_cuda_batch_launch(queue) : entered;
     /* Also when it was not: what is under way must not outlive the wait, and a stream can be asked
      * from outside its context. */
     int rc = wait_all(queue);
+    end_launches(queue, queue->flag_value, rc);
     if (MPI_SUCCESS == entered) {
         symm_cuda_leave(&scope);
     }
     (void) pthread_mutex_unlock(&queue->lock);
-    return MPI_SUCCESS == entered ? rc : entered;
+    return MPI_SUCCESS == launched ? rc : launched;
+}
+
+/* Whether a launch is done; no if it cannot be told yet. */
+static bool launch_done(const symm_queue_t *queue, uint32_t value)
+{
+    uint32_t flag = atomic_load_explicit(queue->flag, memory_order_acquire);
+    return 0 <= (int32_t) (flag - value);
+}
+
+int symm_cuda_queue_await(symm_queue_t *queue, uint32_t value)
+{
+    waiting_t waiting = {.queue = queue};
+    symm_spin_t spin = SYMM_SPIN_INIT;
+    uint32_t polls = 1;
+    while (!launch_done(queue, value) &&
+           (0 != ++polls % POLLS_PER_QUERY || !stream_done(&waiting, SYMM_LANE_MAIN))) {
+        symm_spin_once(&spin);
+    }
+    end_launches(queue, value, waiting.rc);
+    return waiting.rc;
+}
+
+/* ---- marks ---- */
+
+int symm_cuda_queue_mark(symm_queue_t *queue, symm_mark_t *mark_p)
+{
+    int rc = MPI_SUCCESS;
+    (void) pthread_mutex_lock(&queue->lock); /* fails only on misuse */
+    /* Copies end without a word: the next launch will tell that they are done. */
+    if (queue->busy[SYMM_LANE_MAIN] && !queue->flag_pending) {
+        rc = symm_cuda_batch_promise(queue);
+    }
+    *mark_p = queue->flag_value + (symm_cuda_batch_pending(queue) ? 1 : 0);
+    (void) pthread_mutex_unlock(&queue->lock);
+    return rc;
+}
+
+bool symm_cuda_queue_passed(const symm_queue_t *queue, symm_mark_t mark)
+{
+    uint32_t done = atomic_load_explicit(&queue->done_value, memory_order_acquire);
+    return 0 <= (int32_t) (done - mark);
+}
+
+/* Launches what is gathered. */
+static int launch_gathered(symm_queue_t *queue)
+{
+    symm_cuda_scope_t scope;
+    int rc = symm_cuda_enter(queue->device, &scope);
+    if (MPI_SUCCESS == rc) {
+        rc = symm_cuda_batch_launch(queue);
+        symm_cuda_leave(&scope);
+    }
+    return rc;
+}
+
+/* Sees which launches are done, and from time to time whether the device has failed. */
+static int see_launches(symm_queue_t *queue)
+{
+    waiting_t waiting = {.queue = queue};
+    uint32_t flag = atomic_load_explicit(queue->flag, memory_order_acquire);
+    if (0 < (int32_t) (flag - queue->done_value)) {
+        end_launches(queue, flag, MPI_SUCCESS);
+        queue->polls = 0;
+    } else if (flag != queue->flag_value && 0 == ++queue->polls % POLLS_PER_QUERY) {
+        bool idle = stream_done(&waiting, SYMM_LANE_MAIN);
+        if (idle || MPI_SUCCESS != waiting.rc) {
+            end_launches(queue, queue->flag_value, waiting.rc);
+        }
+    }
+    return waiting.rc;
+}
+
+int symm_cuda_queue_progress(symm_queue_t *queue)
+{
+    int rc = MPI_SUCCESS;
+    /* Whoever waits for the queue, holding the lock, drives progress, which comes here. */
+    if (0 != pthread_mutex_trylock(&queue->lock)) {
+        return MPI_SUCCESS;
+    }
+    if (symm_cuda_batch_pending(queue)) {
+        rc = launch_gathered(queue);
+    }
+    int seen = see_launches(queue);
+    (void) pthread_mutex_unlock(&queue->lock);
+    return MPI_SUCCESS == rc ? seen : rc;
 }

@@ -13,6 +13,8 @@
 #include "symm_done.h"
 #include "symm_fatbin.h"
 
+typedef struct symm_cuda_batch symm_cuda_batch_t; /* symm_cuda_batch.h */
+
 struct symm_queue {
     pthread_mutex_t lock; /* of all below; held for a whole call, waiting for the GPU included */
     symm_device_t *device;
@@ -23,7 +25,10 @@ struct symm_queue {
     _Atomic uint32_t *flag;     /* host address of the word */
     CUdeviceptr flag_dev;
     CUdeviceptr block_counter_dev;
-    CUgraph graph; /* NULL until the first launch */
+    _Atomic uint32_t done_value; /* of the latest launch that is known to be done */
+    uint32_t polls;              /* of progress, while nothing was done */
+    symm_cuda_batch_t *batch;    /* NULL until something is gathered */
+    CUgraph graph;               /* NULL until the first launch */
     CUgraphNode node;
     CUgraphExec exec;
 };
@@ -35,6 +40,13 @@ void symm_cuda_queue_end(symm_queue_t *queue, const symm_cuda_scope_t *scope);
 
 /* The following are for callers within begin and end. */
 
+/* Starts a copy behind all that the lane has been given. */
+int symm_cuda_copy_entered(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src,
+                           size_t len);
+
+/* Waits until a launch is done, driving progress, and ends the batches up to it. */
+int symm_cuda_queue_await(symm_queue_t *queue, uint32_t value);
+
 /* Marks that lane holds work that only its stream can tell the end of. */
 void symm_cuda_queue_note_copy(symm_queue_t *queue, symm_lane_t lane);
 
@@ -45,9 +57,9 @@ typedef struct symm_cuda_kernel {
     _Atomic CUfunction *known; /* NULL at first; in the device */
 } symm_cuda_kernel_t;
 
-/* Launches a kernel on the main lane, blocks times threads, one dimension each. params begins with
- * a symm_done_t, which is filled in here, and is copied. Returns MPI_SUCCESS, or an MPI error class
- * with the cause logged. */
+/* Launches a kernel on the main lane, behind all that is gathered, blocks times threads, one
+ * dimension each. params begins with a symm_done_t, which is filled in here, and is copied. Returns
+ * MPI_SUCCESS, or an MPI error class with the cause logged. */
 int symm_cuda_launch(symm_queue_t *queue, const symm_cuda_kernel_t *kernel, void *params,
                      uint32_t blocks, uint32_t threads);
 

@@ -15,6 +15,7 @@
 
 #include "mpi_symm.h"
 #include "symm_error.h"
+#include "symm_program_memory.h"
 #include "symm_reduce.h"
 #include "symm_typemap.h"
 
@@ -64,6 +65,12 @@ typedef struct symm_adopted {
 
 /* Lanes of a queue: work on one lane is in order, work on different lanes may overlap. */
 typedef enum symm_lane { SYMM_LANE_MAIN, SYMM_LANE_LOCAL, SYMM_LANE_COUNT } symm_lane_t;
+
+/* Which end of a transfer is certainly memory that the device reaches, as a window's is. */
+typedef enum symm_known { SYMM_KNOWN_NEITHER, SYMM_KNOWN_DST, SYMM_KNOWN_SRC } symm_known_t;
+
+/* A point in what a queue has been given to do: all that was given before. */
+typedef uint32_t symm_mark_t;
 
 /* What a plain pointer points to, as far as copies and kernels care. */
 typedef enum symm_pointer_kind {
@@ -126,10 +133,16 @@ typedef struct symm_device_ops {
      * change, the destination not be used, before queue_wait. Returns MPI_ERR_OTHER, logging the
      * cause, when the copy cannot be started. */
     int (*copy)(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src, size_t len);
-    /* Starts moving all that is left of walk, from src, its side b, to dst, its side a, between
-     * memory of the kinds that copy takes. The walk is used up on return; the datatypes behind it
-     * may go. Otherwise as copy. */
-    int (*move)(symm_queue_t *queue, void *dst, const void *src, symm_typewalk_t *walk);
+    /* The same on the main lane for one operation of many: what is small is gathered, and started
+     * together with others when the queue is waited for, when progress is made, or when there is
+     * enough of it. A source in host memory that is no CUDA memory may be read at once, a
+     * destination of that kind is written by queue_wait or queue_progress. */
+    int (*transfer)(symm_queue_t *queue, void *dst, const void *src, size_t len,
+                    symm_known_t known);
+    /* The same for all that is left of walk, from src, its side b, to dst, its side a. The walk is
+     * used up on return; the datatypes behind it may go. */
+    int (*move)(symm_queue_t *queue, void *dst, const void *src, symm_typewalk_t *walk,
+                symm_known_t known);
     /* Starts filling with zero bytes. */
     int (*zero)(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len);
     /* Starts a reduction on the main lane. MPI_ERR_UNSUPPORTED_OPERATION when there are more
@@ -139,6 +152,14 @@ typedef struct symm_device_ops {
      * host, to every stream and to every peer. Returns MPI_ERR_OTHER, logging the cause, when the
      * device reports a failure. */
     int (*queue_wait)(symm_queue_t *queue);
+
+    /* Marks what the main lane has been given so far; has the class of a failure to do that. */
+    int (*queue_mark)(symm_queue_t *queue, symm_mark_t *mark_p);
+    /* Goes on without waiting: starts what was gathered, ends what is done. Returns MPI_ERR_OTHER,
+     * logging the cause, when the device reports a failure: nothing is under way then. */
+    int (*queue_progress)(symm_queue_t *queue);
+    /* Whether all before mark is complete, as far as queue_progress and queue_wait have seen. */
+    bool (*queue_passed)(const symm_queue_t *queue, symm_mark_t mark);
 
     /* Whether kernels on device can read and write ptr, memory outside any window. */
     bool (*reaches)(symm_device_t *device, const void *ptr);
@@ -182,7 +203,8 @@ SYMM_EXPORT symm_pointer_kind_t symm_pointer_kind_ask(const void *ptr);
 /* Classifies ptr. Costs one load where there is no driver. Any thread. */
 static inline symm_pointer_kind_t symm_pointer_kind(const void *ptr)
 {
-    return atomic_load_explicit(&symm_gpu_memory_possible, memory_order_relaxed)
+    return atomic_load_explicit(&symm_gpu_memory_possible, memory_order_relaxed) &&
+                   !symm_program_memory(ptr)
                ? symm_pointer_kind_ask(ptr)
                : SYMM_POINTER_HOST;
 }

@@ -203,8 +203,17 @@ static int host_copy(symm_queue_t *queue, symm_lane_t lane, void *dst, const voi
     return MPI_SUCCESS;
 }
 
-static int host_move(symm_queue_t *queue, void *dst, const void *src, symm_typewalk_t *walk)
+static int host_transfer(symm_queue_t *queue, void *dst, const void *src, size_t len,
+                         symm_known_t known)
 {
+    (void) known;
+    return host_copy(queue, SYMM_LANE_MAIN, dst, src, len);
+}
+
+static int host_move(symm_queue_t *queue, void *dst, const void *src, symm_typewalk_t *walk,
+                     symm_known_t known)
+{
+    (void) known;
     symm_typepiece_t piece;
     while (symm_typewalk_next(walk, SIZE_MAX, &piece)) {
         symm_rows_t rows = {(char *) dst + piece.a,
@@ -242,6 +251,19 @@ static int host_queue_wait(symm_queue_t *queue)
     (void) queue;
     atomic_thread_fence(memory_order_seq_cst);
     return MPI_SUCCESS;
+}
+
+static int host_queue_mark(symm_queue_t *queue, symm_mark_t *mark_p)
+{
+    *mark_p = 0;
+    return host_queue_wait(queue);
+}
+
+static bool host_queue_passed(const symm_queue_t *queue, symm_mark_t mark)
+{
+    (void) queue;
+    (void) mark;
+    return true;
 }
 
 static bool host_reaches(symm_device_t *device, const void *ptr)
@@ -315,10 +337,14 @@ const symm_device_ops_t symm_host_ops = {
     .queue_create = host_queue_create,
     .queue_destroy = host_queue_destroy,
     .copy = host_copy,
+    .transfer = host_transfer,
     .move = host_move,
     .zero = host_zero,
     .reduce = host_reduce,
     .queue_wait = host_queue_wait,
+    .queue_mark = host_queue_mark,
+    .queue_progress = host_queue_wait,
+    .queue_passed = host_queue_passed,
     .reaches = host_reaches,
     .pointer_kind = host_pointer_kind,
     .in_use = host_in_use,

@@ -65,12 +65,12 @@ static inline bool symm_ompi_contiguous(const ompi_datatype_t *datatype, size_t 
 }
 
 /* Whether datatype is predefined and has no padding, so that any count of it is a run of bytes from
- * the buffer's address on. Of a derived datatype Open MPI's flags say too much: it takes data out of
- * memory order, and data with padding behind a block of none, for a run of bytes. */
+ * the buffer's address on. Of a derived datatype Open MPI's flags say too much: it takes data out
+ * of memory order, and data with padding behind a block of none, for a run of bytes. */
 static inline bool symm_ompi_plain(const ompi_datatype_t *datatype)
 {
-    const uint16_t plain = OPAL_DATATYPE_FLAG_PREDEFINED | OPAL_DATATYPE_FLAG_CONTIGUOUS |
-                           OPAL_DATATYPE_FLAG_NO_GAPS;
+    const uint16_t plain =
+        OPAL_DATATYPE_FLAG_PREDEFINED | OPAL_DATATYPE_FLAG_CONTIGUOUS | OPAL_DATATYPE_FLAG_NO_GAPS;
     return plain == (datatype->super.flags & plain);
 }
 

@@ -121,6 +121,9 @@ SYMM_EXPORT void symm_typewalk_init(symm_typewalk_t *walk, symm_typeview_t view,
  * *piece_p not written, when one of the sides has ended. */
 SYMM_EXPORT bool symm_typewalk_next(symm_typewalk_t *walk, size_t limit, symm_typepiece_t *piece_p);
 
+/* Bytes of the next piece's rows, without a limit; 0 at the end. */
+SYMM_EXPORT size_t symm_typewalk_run(const symm_typewalk_t *walk);
+
 /* Where the next piece begins on each side; 0 when the side has ended. */
 static inline ptrdiff_t symm_typecursor_next(const symm_typecursor_t *cursor)
 {

@@ -104,6 +104,12 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+size_t symm_typewalk_run(const symm_typewalk_t *walk)
+{
+    bool ended = 0 == walk->a.count || 0 == walk->b.count;
+    return ended ? 0 : smaller(rest(&walk->a), rest(&walk->b));
+}
+
 /* How many rows both sides have in common, each `len` bytes, the smaller of what they have left: a
  * side is at whole pieces of that length, or inside a longer one. */
 static size_t common_rows(const symm_typecursor_t *a, bool a_whole, const symm_typecursor_t *b,

@@ -22,6 +22,7 @@ symm_fatbin_\name\()_end:
     .endm
 
     fatbin atomic
+    fatbin batch
     fatbin reduce
 #endif
 

@@ -70,7 +70,8 @@ static int move(ompi_osc_symm_module_t *module, const transfer_t *t)
     if (SYMM_KIND_SYSTEM == module->ops->kind && SYMM_POINTER_DEVICE == symm_pointer_kind(first)) {
         return symm_move_blocking(dst, src, &walk);
     }
-    return module->ops->move(module->queue, dst, src, &walk);
+    return module->ops->move(module->queue, dst, src, &walk,
+                             t->put ? SYMM_KNOWN_DST : SYMM_KNOWN_SRC);
 }
 
 /* ---- memory that is not ---- */

@@ -22,7 +22,8 @@
 /* What a block counter holds while its kernel runs. */
 #define COUNTING 1u
 
-static const fake_family_t *const families[] = {&fake_family_atomic, &fake_family_reduce};
+static const fake_family_t *const families[] = {&fake_family_atomic, &fake_family_batch,
+                                                &fake_family_reduce};
 
 #define FAMILY_COUNT (sizeof(families) / sizeof(families[0]))
 

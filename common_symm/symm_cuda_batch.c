@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Gathering moves and launching them together. */
+#include "symm_config.h"
+
+#include "symm_cuda_batch.h"
+
+#include "symm_batch.h"
+#include "symm_log.h"
+#include "symm_spin.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS       4
+#define PIECES      1024
+#define PIECE_BYTES (PIECES * sizeof(symm_batch_piece_t))
+#define SLOT_BYTES  (PIECE_BYTES + SYMM_CUDA_BATCH_DATA)
+
+/* Units beyond which nothing more is gathered, far from where their number overflows. */
+#define UNITS_MAX (1u << 28)
+
+_Static_assert(SYMM_CUDA_BATCH_DATA <= SYMM_BATCH_DATA_MAX, "offsets must not look like addresses");
+
+typedef struct slot {
+    symm_batch_piece_t *pieces; /* [PIECES], mapped */
+    char *data;                 /* [SYMM_CUDA_BATCH_DATA], mapped */
+    uint32_t piece_count;
+    uint32_t unit_count;
+    size_t data_used;
+    symm_rows_t
+        tail;      /* the latest move, not among the pieces yet as more may join it; or no rows */
+    bool promised; /* to be launched even if it is empty */
+    bool launched;
+    uint32_t value; /* of its launch */
+    symm_rows_t *deliveries;
+    size_t delivery_count, delivery_capacity;
+} slot_t;
+
+struct symm_cuda_batch {
+    slot_t slots[SLOTS];
+    slot_t *open;
+    char *memory;
+    ptrdiff_t to_device; /* from a host address in memory to the device's */
+};
+
+/* ---- memory ---- */
+
+static void set_slots(symm_cuda_batch_t *batch)
+{
+    for (int i = 0; i < SLOTS; ++i) {
+        char *start = batch->memory + (size_t) i * SLOT_BYTES;
+        batch->slots[i].pieces = (symm_batch_piece_t *) (void *) start;
+        batch->slots[i].data = start + PIECE_BYTES;
+    }
+    batch->open = &batch->slots[0];
+}
+
+static int map_memory(symm_cuda_batch_t *batch)
+{
+    void *memory;
+    CUdeviceptr device;
+    int rc = symm_cuda_check_log(
+        SYMM_LOG_ERROR,
+        symm_cuda.cuMemHostAlloc(&memory, SLOTS * SLOT_BYTES,
+                                 CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE),
+        "cuMemHostAlloc of the memory to gather operations in");
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
+    batch->memory = memory;
+    rc =
+        symm_cuda_check_log(SYMM_LOG_ERROR, symm_cuda.cuMemHostGetDevicePointer(&device, memory, 0),
+                            "cuMemHostGetDevicePointer");
+    batch->to_device = (ptrdiff_t) (device - (uintptr_t) memory);
+    return rc;
+}
+
+void symm_cuda_batch_destroy(symm_queue_t *queue)
+{
+    symm_cuda_batch_t *batch = queue->batch;
+    if (NULL == batch) {
+        return;
+    }
+    for (int i = 0; i < SLOTS; ++i) {
+        free(batch->slots[i].deliveries);
+    }
+    if (NULL != batch->memory) {
+        (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuMemFreeHost(batch->memory),
+                                   "cuMemFreeHost");
+    }
+    free(batch);
+    queue->batch = NULL;
+}
+
+/* Makes the queue's batches, when something is gathered first. */
+static int create(symm_queue_t *queue)
+{
+    symm_cuda_scope_t scope;
+    queue->batch = calloc(1, sizeof(*queue->batch));
+    if (NULL == queue->batch) {
+        return MPI_ERR_NO_MEM;
+    }
+    int rc = symm_cuda_enter(queue->device, &scope);
+    if (MPI_SUCCESS == rc) {
+        rc = map_memory(queue->batch);
+        if (MPI_SUCCESS != rc) {
+            symm_cuda_batch_destroy(queue);
+        }
+        symm_cuda_leave(&scope);
+    } else {
+        symm_cuda_batch_destroy(queue);
+    }
+    if (MPI_SUCCESS == rc) {
+        set_slots(queue->batch);
+    }
+    return rc;
+}
+
+/* ---- gathering ---- */
+
+/* Cuts the latest move into pieces. */
+static void flush_tail(slot_t *slot)
+{
+    if (0 == slot->tail.rows) {
+        return;
+    }
+    symm_batch_piece_t *pieces = &slot->pieces[slot->piece_count];
+    unsigned count = symm_batch_cut(&slot->tail, pieces);
+    for (unsigned i = 0; i < count; ++i) {
+        pieces[i].first_unit = slot->unit_count;
+        slot->unit_count += pieces[i].units;
+    }
+    slot->piece_count += count;
+    slot->tail.rows = 0;
+}
+
+/* Takes a move, as a part of the latest one if it goes on where that ends. */
+static inline void append(slot_t *slot, const symm_rows_t *rows)
+{
+    symm_rows_t *tail = &slot->tail;
+    if (1 == tail->rows && 1 == rows->rows && tail->dst + tail->len == rows->dst &&
+        tail->src + tail->len == rows->src) {
+        tail->len += rows->len;
+        return;
+    }
+    flush_tail(slot);
+    *tail = *rows;
+}
+
+/* Room in the data for rows, packed; at the same alignment as `like`, so that wide accesses work.
+ */
+static inline size_t take_data(slot_t *slot, const symm_rows_t *rows, const void *like)
+{
+    size_t at = slot->data_used + (((uintptr_t) like - slot->data_used) & 15);
+    slot->data_used = at + rows->len * rows->rows;
+    return at;
+}
+
+void symm_cuda_batch_rows(symm_queue_t *queue, const symm_rows_t *rows)
+{
+    append(queue->batch->open, rows);
+}
+
+void symm_cuda_batch_put(symm_queue_t *queue, const symm_rows_t *rows)
+{
+    slot_t *slot = queue->batch->open;
+    size_t at = take_data(slot, rows, rows->dst);
+    symm_rows_t move = *rows;
+    symm_rows_t pack = *rows;
+    pack.dst = slot->data + at;
+    pack.dst_pitch = (ptrdiff_t) rows->len;
+    symm_rows_copy_host(&pack);
+    move.src = (const char *) at;
+    move.src_pitch = (ptrdiff_t) rows->len;
+    append(slot, &move);
+}
+
+static int add_delivery(slot_t *slot, const symm_rows_t *delivery)
+{
+    if (slot->delivery_count == slot->delivery_capacity) {
+        size_t capacity = 2 * slot->delivery_capacity + 64;
+        symm_rows_t *deliveries = realloc(slot->deliveries, capacity * sizeof(*deliveries));
+        if (NULL == deliveries) {
+            return MPI_ERR_NO_MEM;
+        }
+        slot->deliveries = deliveries;
+        slot->delivery_capacity = capacity;
+    }
+    slot->deliveries[slot->delivery_count++] = *delivery;
+    return MPI_SUCCESS;
+}
+
+int symm_cuda_batch_get(symm_queue_t *queue, const symm_rows_t *rows)
+{
+    slot_t *slot = queue->batch->open;
+    size_t at = take_data(slot, rows, rows->src);
+    symm_rows_t move = *rows;
+    symm_rows_t delivery = *rows;
+    delivery.src = slot->data + at;
+    delivery.src_pitch = (ptrdiff_t) rows->len;
+    int rc = add_delivery(slot, &delivery);
+    if (MPI_SUCCESS == rc) {
+        move.dst = slot->data + at + queue->batch->to_device;
+        move.dst_pitch = (ptrdiff_t) rows->len;
+        append(slot, &move);
+    }
+    return rc;
+}
+
+/* ---- launching ---- */
+
+static bool slot_empty(const slot_t *slot)
+{
+    return 0 == slot->tail.rows && 0 == slot->piece_count;
+}
+
+bool symm_cuda_batch_pending(const symm_queue_t *queue)
+{
+    const slot_t *open = NULL == queue->batch ? NULL : queue->batch->open;
+    return NULL != open && !open->launched && (open->promised || !slot_empty(open));
+}
+
+static void fill_params(const symm_cuda_batch_t *batch, const slot_t *slot, uint32_t blocks,
+                        symm_batch_params_t *params)
+{
+    size_t pieces_len = slot->piece_count * sizeof(*slot->pieces);
+    params->piece_count = slot->piece_count;
+    params->unit_count = slot->unit_count;
+    params->units_per_block = (slot->unit_count + blocks - 1) / blocks;
+    params->units_per_block = 0 == params->units_per_block ? 1 : params->units_per_block;
+    params->reserved = 0;
+    params->pieces = NULL;
+    params->data = NULL;
+    if (SYMM_BATCH_CARRIED >= pieces_len + slot->data_used) {
+        memcpy(params->carried, slot->pieces, pieces_len);
+        memcpy(params->carried + pieces_len, slot->data, slot->data_used);
+    } else {
+        params->pieces = (const void *) ((const char *) slot->pieces + batch->to_device);
+        params->data = (const void *) (slot->data + batch->to_device);
+    }
+}
+
+static void empty_slot(slot_t *slot)
+{
+    slot->piece_count = 0;
+    slot->unit_count = 0;
+    slot->data_used = 0;
+    slot->delivery_count = 0;
+    slot->tail.rows = 0;
+    slot->promised = false;
+    slot->launched = false;
+}
+
+static int launch_slot(symm_queue_t *queue, slot_t *slot)
+{
+    static const char name[] = SYMM_BATCH_KERNEL;
+    symm_batch_params_t params;
+    flush_tail(slot);
+    uint32_t blocks = symm_batch_blocks(slot->unit_count, queue->device->multiprocessors);
+    fill_params(queue->batch, slot, blocks, &params);
+    symm_cuda_kernel_t kernel = {SYMM_FATBIN_BATCH, name, &queue->device->batch_kernel};
+    return symm_cuda_launch(queue, &kernel, &params, blocks, SYMM_BATCH_THREADS);
+}
+
+int symm_cuda_batch_launch(symm_queue_t *queue)
+{
+    if (!symm_cuda_batch_pending(queue)) {
+        return MPI_SUCCESS;
+    }
+    symm_cuda_batch_t *batch = queue->batch;
+    slot_t *slot = batch->open;
+    uint32_t expected = queue->flag_value + 1;
+    slot->launched = true; /* closed, so that the launch below finds nothing to launch before it */
+    int rc = launch_slot(queue, slot);
+    if (MPI_SUCCESS != rc) {
+        empty_slot(slot);
+        queue->flag_value = expected; /* whoever waits for this launch learns that it is over */
+        return rc;
+    }
+    slot->value = queue->flag_value;
+    batch->open = &batch->slots[(slot - batch->slots + 1) % SLOTS];
+    return MPI_SUCCESS;
+}
+
+/* ---- ending ---- */
+
+void symm_cuda_batch_finish(symm_queue_t *queue, uint32_t done, int rc)
+{
+    symm_cuda_batch_t *batch = queue->batch;
+    for (int i = 0; NULL != batch && i < SLOTS; ++i) {
+        slot_t *slot = &batch->slots[i];
+        if (!slot->launched || 0 > (int32_t) (done - slot->value)) {
+            continue;
+        }
+        for (size_t d = 0; MPI_SUCCESS == rc && d < slot->delivery_count; ++d) {
+            symm_rows_copy_host(&slot->deliveries[d]);
+        }
+        empty_slot(slot);
+    }
+}
+
+/* ---- making room ---- */
+
+static bool has_room(const slot_t *slot, size_t len)
+{
+    return !slot->launched && 2 * SYMM_BATCH_CUTS <= PIECES - slot->piece_count &&
+           UNITS_MAX > slot->unit_count && slot->data_used + 15 + len <= SYMM_CUDA_BATCH_DATA;
+}
+
+/* Launches the open slot, and waits until the next one is free. */
+static int next_slot(symm_queue_t *queue)
+{
+    symm_cuda_scope_t scope;
+    int rc = symm_cuda_enter(queue->device, &scope);
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
+    rc = symm_cuda_batch_launch(queue);
+    if (MPI_SUCCESS == rc && queue->batch->open->launched) {
+        rc = symm_cuda_queue_await(queue, queue->batch->open->value);
+    }
+    symm_cuda_leave(&scope);
+    return rc;
+}
+
+int symm_cuda_batch_room(symm_queue_t *queue, size_t len, size_t *room_p)
+{
+    int rc = NULL == queue->batch ? create(queue) : MPI_SUCCESS;
+    if (MPI_SUCCESS == rc && !has_room(queue->batch->open, len)) {
+        rc = next_slot(queue);
+    }
+    if (MPI_SUCCESS == rc) {
+        *room_p = SYMM_CUDA_BATCH_DATA - 15 - queue->batch->open->data_used;
+    }
+    return rc;
+}
+
+int symm_cuda_batch_promise(symm_queue_t *queue)
+{
+    size_t room;
+    int rc = symm_cuda_batch_room(queue, 0, &room);
+    if (MPI_SUCCESS == rc) {
+        queue->batch->open->promised = true;
+    }
+    return rc;
+}

@@ -82,6 +82,13 @@ typedef struct coll_symm_steps {
     int (*carry_out)(coll_symm_call_t *call);
 } coll_symm_steps_t;
 
+/* What a reduction has this rank do: of `count` elements of each input it gets [first, first +
+ * own).
+ */
+typedef struct coll_symm_share {
+    uint64_t count, first, own;
+} coll_symm_share_t;
+
 /* A call under way, on the caller's stack. Each collective fills what stands first. */
 struct coll_symm_call {
     mca_coll_symm_module_t *module;
@@ -93,6 +100,7 @@ struct coll_symm_call {
     size_t send_len;  /* bytes it spans, gaps included; 0 where this rank has none */
     char *recv;       /* the same of the output */
     size_t recv_len;
+    coll_symm_share_t share;     /* of reductions */
     coll_symm_descriptor_t mine; /* collective, bytes, flags, root, op, dtype; the rest is placed */
     uint64_t number;
     coll_symm_plan_t plan;
@@ -193,6 +201,16 @@ symm_mapping_t *coll_symm_call_mapping(coll_symm_call_t *call);
 /* The plan's work of every collective that only moves data. */
 int coll_symm_move(coll_symm_call_t *call);
 
+/* ---- coll_symm_combine.c: reductions ---- */
+
+/* Fills in what count elements of datatype mean to op: bytes, type, operation, flags, and the count
+ * of the share. */
+void coll_symm_describe_reduction(coll_symm_call_t *call, size_t count,
+                                  const ompi_datatype_t *dtype, MPI_Op op);
+
+/* The plan's work of every collective that combines elements. */
+int coll_symm_combine(coll_symm_call_t *call);
+
 /* ---- coll_symm_report.c ---- */
 
 /* Notes the plan for symm_plan_query(), counts it, and logs it the first time (verbose level 10).
@@ -234,12 +252,24 @@ int mca_coll_symm_alltoallw(const void *sbuf, const int *scounts, const int *sdi
 int mca_coll_symm_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int mca_coll_symm_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
                         ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_symm_exscan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
+                         ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int mca_coll_symm_gather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                          int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
                          mca_coll_base_module_t *module);
 int mca_coll_symm_gatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                           const int *rcounts, const int *disps, ompi_datatype_t *rdtype, int root,
                           ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_symm_reduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
+                         int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_symm_reduce_scatter(const void *sbuf, void *rbuf, const int *rcounts,
+                                 ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm,
+                                 mca_coll_base_module_t *module);
+int mca_coll_symm_reduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
+                                       ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm,
+                                       mca_coll_base_module_t *module);
+int mca_coll_symm_scan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
+                       ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int mca_coll_symm_scatter(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                           int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
                           mca_coll_base_module_t *module);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
  * The choice of plans (design, "Collectives"). Carrying them out is the work of
- * coll_symm_allreduce.c and coll_symm_move.c. */
+ * coll_symm_combine.c and coll_symm_move.c. */
 #include "symm_config.h"
 
 #include "coll_symm_plan.h"
@@ -26,8 +26,17 @@ static const coll_symm_traits_t traits[COLL_SYMM_COLLECTIVES] = {
     [COLL_SYMM_ALLTOALLW] = {.name = "alltoallw", ROWS, .swaps = true},
     [COLL_SYMM_BARRIER] = {.name = "barrier"},
     [COLL_SYMM_BCAST] = {.name = "bcast", .rooted = COLL_SYMM_FROM_ROOT},
+    [COLL_SYMM_EXSCAN] = {.name = "exscan", .reduces = true, .prefix = COLL_SYMM_EXCLUSIVE},
     [COLL_SYMM_GATHER] = {.name = "gather", .recv = COLL_SYMM_BLOCKS, .rooted = COLL_SYMM_TO_ROOT},
     [COLL_SYMM_GATHERV] = {.name = "gatherv", ROWS, .rooted = COLL_SYMM_TO_ROOT},
+    [COLL_SYMM_REDUCE] = {.name = "reduce", .reduces = true, .rooted = COLL_SYMM_TO_ROOT},
+    [COLL_SYMM_REDUCE_SCATTER] = {.name = "reduce_scatter",
+                                  .reduces = true,
+                                  .recv = COLL_SYMM_ROWS},
+    [COLL_SYMM_REDUCE_SCATTER_BLOCK] = {.name = "reduce_scatter_block",
+                                        .reduces = true,
+                                        .recv = COLL_SYMM_BLOCKS},
+    [COLL_SYMM_SCAN] = {.name = "scan", .reduces = true, .prefix = COLL_SYMM_INCLUSIVE},
     [COLL_SYMM_SCATTER] = {.name = "scatter",
                            .send = COLL_SYMM_BLOCKS,
                            .rooted = COLL_SYMM_FROM_ROOT},
@@ -163,20 +172,23 @@ int coll_symm_plan_mismatch(const coll_symm_descriptor_t *all, int size)
     return other;
 }
 
-static coll_symm_path_t choose_allreduce(const summary_t *s, uint64_t bytes, int size,
-                                         const coll_symm_policy_t *policy)
+static coll_symm_path_t choose_reduction(const summary_t *s, const coll_symm_descriptor_t *first,
+                                         int size, const coll_symm_policy_t *policy)
 {
+    const coll_symm_traits_t *t = coll_symm_traits(first->collective);
     bool gpu = COLL_SYMM_WINDOW_CUDA == s->place;
     bool fits = s->send_in && s->together && (!gpu || size <= policy->gpu_max_ranks);
-    /* In place, one-shot would overwrite inputs that others still read. */
-    bool one_shot = fits && s->recv_near && !s->in_place;
-    bool two_shot = fits && s->recv_in;
+    /* In place, one-shot would overwrite inputs that others still read. The root's nobody reads. */
+    bool overwrites = s->in_place && COLL_SYMM_TO_ROOT != t->rooted;
+    bool one_shot = fits && s->recv_near && !overwrites;
+    /* A scattered result has no need of two-shot but in place. */
+    bool two_shot = fits && s->recv_in && (COLL_SYMM_SAME == t->recv || overwrites);
     bool want_payload = COLL_SYMM_AUTO == s->algorithm || COLL_SYMM_LOW_LATENCY == s->algorithm;
     if (s->payload && (want_payload || !(one_shot || two_shot))) {
         return COLL_SYMM_PUSH_SLOT;
     }
     if (one_shot && two_shot) {
-        bool small = bytes <= policy->one_shot_max[gpu ? 1 : 0];
+        bool small = first->bytes <= policy->one_shot_max[gpu ? 1 : 0];
         bool prefer_one =
             COLL_SYMM_ONE_SHOT == s->algorithm || (COLL_SYMM_TWO_SHOT != s->algorithm && small);
         return prefer_one ? COLL_SYMM_ONE_SHOT_PATH : COLL_SYMM_TWO_SHOT_PATH;
@@ -245,8 +257,8 @@ void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,
         plan_p->path = COLL_SYMM_PASS;
     } else if (1 == size && uses_windows(&all[0])) {
         plan_p->path = COLL_SYMM_LOCAL;
-    } else if (COLL_SYMM_ALLREDUCE == all[0].collective) {
-        plan_p->path = choose_allreduce(&s, all[0].bytes, size, policy);
+    } else if (coll_symm_traits(all[0].collective)->reduces) {
+        plan_p->path = choose_reduction(&s, &all[0], size, policy);
     } else {
         plan_p->path = choose_move(&s, &all[0], size, policy);
     }

@@ -22,8 +22,13 @@
     X(COLL_SYMM_ALLTOALLW, alltoallw)                                                              \
     X(COLL_SYMM_BARRIER, barrier)                                                                  \
     X(COLL_SYMM_BCAST, bcast)                                                                      \
+    X(COLL_SYMM_EXSCAN, exscan)                                                                    \
     X(COLL_SYMM_GATHER, gather)                                                                    \
     X(COLL_SYMM_GATHERV, gatherv)                                                                  \
+    X(COLL_SYMM_REDUCE, reduce)                                                                    \
+    X(COLL_SYMM_REDUCE_SCATTER, reduce_scatter)                                                    \
+    X(COLL_SYMM_REDUCE_SCATTER_BLOCK, reduce_scatter_block)                                        \
+    X(COLL_SYMM_SCAN, scan)                                                                        \
     X(COLL_SYMM_SCATTER, scatter)                                                                  \
     X(COLL_SYMM_SCATTERV, scatterv)
 
@@ -48,13 +53,21 @@ typedef enum coll_symm_rooted {
     COLL_SYMM_TO_ROOT,   /* outputs: the root's alone */
 } coll_symm_rooted_t;
 
+/* Of which ranks' inputs a reduction's result is. */
+typedef enum coll_symm_prefix {
+    COLL_SYMM_WHOLE,     /* of all */
+    COLL_SYMM_INCLUSIVE, /* of those up to the rank that gets it */
+    COLL_SYMM_EXCLUSIVE, /* of those before it */
+} coll_symm_prefix_t;
+
 /* What is always so of a collective. */
 typedef struct coll_symm_traits {
     const char *name;
     bool reduces;                 /* its elements are combined: op and dtype count */
     bool rows;                    /* counts per rank: bytes may differ between ranks */
     bool swaps;                   /* in place, outputs are inputs that are for others */
-    coll_symm_shape_t send, recv; /* of data movements */
+    coll_symm_shape_t send, recv; /* of data movements; recv of reductions, too */
+    coll_symm_prefix_t prefix;    /* of reductions */
     coll_symm_rooted_t rooted;
 } coll_symm_traits_t;
 

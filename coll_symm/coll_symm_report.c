@@ -73,7 +73,7 @@ void coll_symm_report(coll_symm_call_t *call)
     }
 }
 
-/* "allreduce of 8 bytes (f32 sum)", "bcast of 8 bytes from or to rank 1". */
+/* "allreduce of 8 bytes (f32 sum)", "bcast of 8 bytes (root 1)". */
 static void tell_call(const coll_symm_descriptor_t *d, char *text, size_t len)
 {
     const coll_symm_traits_t *traits = coll_symm_traits(d->collective);
@@ -82,9 +82,12 @@ static void tell_call(const coll_symm_descriptor_t *d, char *text, size_t len)
     text += written;
     len -= (size_t) written;
     if (traits->reduces) {
-        (void) snprintf(text, len, " (%s %s)", symm_dtype_name((symm_dtype_t) d->dtype),
-                        symm_op_name((symm_op_t) d->op));
-    } else if (COLL_SYMM_ALL_RANKS != traits->rooted) {
+        written = snprintf(text, len, " (%s %s)", symm_dtype_name((symm_dtype_t) d->dtype),
+                           symm_op_name((symm_op_t) d->op));
+        text += written;
+        len -= (size_t) written;
+    }
+    if (COLL_SYMM_ALL_RANKS != traits->rooted) {
         (void) snprintf(text, len, " (root %u)", (unsigned) d->root);
     }
 }

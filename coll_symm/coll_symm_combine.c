@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Reductions: every collective that combines elements gives each rank a share of the result, which
+ * is the inputs of some ranks combined in rank order. All paths are built on one element-wise
+ * reduction of several sources into several destinations (symm_reduce.h).
+ *
+ * NOTE in place. An output that is an input may be written only by whoever reads that input last.
+ * Two-shot has one rank read and write each element of all buffers. Prefixes go from the last
+ * rank's output to the first's, as no lower prefix reads a higher rank's input. A scattered result
+ * goes to where its elements came from, which no other rank reads, and to the front of the buffer
+ * once all ranks have read. */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+#include "symm_copy.h"
+#include "symm_device.h"
+#include "symm_reduce_kernel.h"
+
+static int size_of(const coll_symm_call_t *call)
+{
+    return call->module->comm->exchange.size;
+}
+
+void coll_symm_describe_reduction(coll_symm_call_t *call, size_t count,
+                                  const ompi_datatype_t *dtype, MPI_Op op)
+{
+    mca_coll_symm_module_t *module = call->module;
+    bool known = coll_symm_known(module, (MPI_Datatype) dtype, op);
+    call->mine.bytes = count * dtype->super.size;
+    call->mine.flags = MPI_IN_PLACE == call->sbuf ? COLL_SYMM_IN_PLACE : 0;
+    if (known) {
+        call->mine.op = (uint8_t) module->op;
+        call->mine.dtype = (uint8_t) module->dtype;
+        call->mine.bytes = count * symm_dtype_size(module->dtype); /* gaps of pairs included */
+    } else {
+        call->mine.flags |= COLL_SYMM_UNSUPPORTED;
+    }
+    call->share.count = count;
+}
+
+/* How many ranks, from rank 0 on, rank's result is of. */
+static int ranks_for(const coll_symm_call_t *call, int rank)
+{
+    switch (coll_symm_traits(call->mine.collective)->prefix) {
+    case COLL_SYMM_INCLUSIVE:
+        return rank + 1;
+    case COLL_SYMM_EXCLUSIVE:
+        return rank;
+    default:
+        return size_of(call);
+    }
+}
+
+static int own_ranks(const coll_symm_call_t *call)
+{
+    return ranks_for(call, call->module->comm->exchange.rank);
+}
+
+static size_t element_size(const coll_symm_call_t *call)
+{
+    return symm_dtype_size((symm_dtype_t) call->mine.dtype);
+}
+
+/* The reduction of count elements of module->src [nsrc] into module->dst [ndst]. */
+static symm_reduce_t make_reduce(const coll_symm_call_t *call, uint64_t count, int nsrc, int ndst)
+{
+    return (symm_reduce_t){.op = (symm_op_t) call->mine.op,
+                           .dtype = (symm_dtype_t) call->mine.dtype,
+                           .count = count,
+                           .nsrc = (uint32_t) nsrc,
+                           .ndst = (uint32_t) ndst,
+                           .src = call->module->src,
+                           .dst = call->module->dst};
+}
+
+/* Starts it on the device that the windows are on. */
+static int start(coll_symm_call_t *call, const symm_mapping_t *mapping, const symm_reduce_t *reduce)
+{
+    uint64_t bytes = reduce->count * symm_dtype_size(reduce->dtype);
+    uint32_t multiprocessors = mapping->ops->multiprocessors(mapping->device);
+    if (0 < multiprocessors) {
+        call->blocks = symm_reduce_blocks(bytes, multiprocessors);
+    }
+    return mapping->ops->reduce(mapping->queue, reduce, call->blocks);
+}
+
+/* Low latency: the inputs are in the slots already. */
+static int reduce_slots(coll_symm_call_t *call)
+{
+    mca_coll_symm_module_t *module = call->module;
+    int ranks = own_ranks(call);
+    if (0 == ranks || 0 == call->share.own) {
+        return MPI_SUCCESS;
+    }
+    for (int r = 0; r < ranks; ++r) {
+        const char *payload = coll_symm_call_payload_of(call, r);
+        module->src[r] = payload + call->share.first * element_size(call);
+    }
+    module->dst[0] = call->recv;
+    symm_reduce_t reduce = make_reduce(call, call->share.own, ranks, 1);
+    return 0 == symm_reduce_host(&reduce) ? MPI_SUCCESS : MPI_ERR_OP;
+}
+
+/* Points module->src at element `first` of the ranks' inputs. */
+static int find_sources(coll_symm_call_t *call, int ranks, uint64_t first)
+{
+    for (int r = 0; r < ranks; ++r) {
+        const char *input = coll_symm_call_send_of(call, r);
+        if (NULL == input) {
+            return MPI_ERR_INTERN;
+        }
+        call->module->src[r] = input + first * element_size(call);
+    }
+    return MPI_SUCCESS;
+}
+
+/* One-shot: this rank reads what its result is of and writes that to `to`. */
+static int one_shot(coll_symm_call_t *call, char *to)
+{
+    int ranks = own_ranks(call);
+    if (0 == ranks || 0 == call->share.own) {
+        return MPI_SUCCESS;
+    }
+    const symm_mapping_t *mapping = coll_symm_call_mapping(call);
+    int rc = find_sources(call, ranks, call->share.first);
+    if (MPI_SUCCESS != rc || NULL == mapping) {
+        return MPI_ERR_INTERN;
+    }
+    call->module->dst[0] = to;
+    symm_reduce_t reduce = make_reduce(call, call->share.own, ranks, 1);
+    rc = start(call, mapping, &reduce);
+    return MPI_SUCCESS == rc ? mapping->ops->queue_wait(mapping->queue) : rc;
+}
+
+/* Points module->dst at element `first` of the outputs that all get the same. Returns how many. */
+static int find_destinations(coll_symm_call_t *call, uint64_t first)
+{
+    bool rooted = COLL_SYMM_TO_ROOT == coll_symm_traits(call->mine.collective)->rooted;
+    int ndst = rooted ? 1 : size_of(call);
+    for (int d = 0; d < ndst; ++d) {
+        char *output = coll_symm_call_recv_of(call, rooted ? (int) call->mine.root : d);
+        if (NULL == output) {
+            return 0;
+        }
+        call->module->dst[d] = output + first * element_size(call);
+    }
+    return ndst;
+}
+
+/* Starts the reduction of one slice of all inputs into all outputs. */
+static int start_slice(coll_symm_call_t *call, const symm_mapping_t *mapping, uint64_t first,
+                       uint64_t count)
+{
+    int ndst = find_destinations(call, first);
+    if (0 == ndst) {
+        return MPI_ERR_INTERN;
+    }
+    symm_reduce_t reduce = make_reduce(call, count, size_of(call), ndst);
+    return start(call, mapping, &reduce);
+}
+
+/* Starts the reductions of one slice into each output, which is of a prefix of the ranks. */
+static int start_prefixes(coll_symm_call_t *call, const symm_mapping_t *mapping, uint64_t first,
+                          uint64_t count)
+{
+    int rc = MPI_SUCCESS;
+    for (int r = size_of(call) - 1; MPI_SUCCESS == rc && 0 <= r && 0 < ranks_for(call, r); --r) {
+        char *output = coll_symm_call_recv_of(call, r);
+        if (NULL == output) {
+            return MPI_ERR_INTERN;
+        }
+        call->module->dst[0] = output + first * element_size(call);
+        symm_reduce_t reduce = make_reduce(call, count, ranks_for(call, r), 1);
+        rc = start(call, mapping, &reduce);
+    }
+    return rc;
+}
+
+/* Two-shot: this rank reduces its slice of all inputs and writes it into all outputs. */
+static int two_shot(coll_symm_call_t *call)
+{
+    const symm_exchange_t *exchange = &call->module->comm->exchange;
+    bool prefix = COLL_SYMM_WHOLE != coll_symm_traits(call->mine.collective)->prefix;
+    uint64_t first, count;
+    coll_symm_slice(call->share.count, element_size(call), exchange->size, exchange->rank, &first,
+                    &count);
+    if (0 == count) {
+        return MPI_SUCCESS;
+    }
+    const symm_mapping_t *mapping = coll_symm_call_mapping(call);
+    int rc = find_sources(call, exchange->size, first);
+    if (MPI_SUCCESS != rc || NULL == mapping) {
+        return MPI_ERR_INTERN;
+    }
+    rc = prefix ? start_prefixes(call, mapping, first, count)
+                : start_slice(call, mapping, first, count);
+    int waited = mapping->ops->queue_wait(mapping->queue);
+    return MPI_SUCCESS == rc ? waited : rc;
+}
+
+/* Moves len bytes at `from` to `to`, which is before it: in pieces that do not overlap themselves.
+ */
+static int move_down(const symm_mapping_t *mapping, char *to, const char *from, size_t len)
+{
+    size_t piece = (size_t) (from - to);
+    int rc = MPI_SUCCESS;
+    for (size_t at = 0; MPI_SUCCESS == rc && 0 < piece && at < len; at += piece) {
+        size_t now = len - at < piece ? len - at : piece;
+        rc = mapping->ops->copy(mapping->queue, SYMM_LANE_MAIN, to + at, from + at, now);
+    }
+    int waited = mapping->ops->queue_wait(mapping->queue);
+    return MPI_SUCCESS == rc ? waited : rc;
+}
+
+/* A scattered result where some rank's output is its input, too. */
+static int scatter_in_place(coll_symm_call_t *call)
+{
+    size_t first = call->share.first * element_size(call);
+    size_t own = call->share.own * element_size(call);
+    bool in_place = 0 != (call->mine.flags & COLL_SYMM_IN_PLACE);
+    char *result = in_place ? call->recv + first : call->recv;
+    int rc = one_shot(call, result);
+    coll_symm_call_step(call);
+    return MPI_SUCCESS == rc && in_place && 0 < own
+               ? move_down(coll_symm_call_mapping(call), call->recv, result, own)
+               : rc;
+}
+
+/* One rank alone. */
+static int copy_own(const coll_symm_call_t *call)
+{
+    return 0 == call->recv_len || 0 == own_ranks(call) || call->send == call->recv
+               ? MPI_SUCCESS
+               : symm_copy_blocking(call->recv, call->send, call->send_len);
+}
+
+int coll_symm_combine(coll_symm_call_t *call)
+{
+    bool scattered = COLL_SYMM_SAME != coll_symm_traits(call->mine.collective)->recv;
+    switch (call->plan.path) {
+    case COLL_SYMM_PUSH_SLOT:
+        return reduce_slots(call);
+    case COLL_SYMM_LOCAL:
+        return copy_own(call);
+    case COLL_SYMM_ONE_SHOT_PATH:
+        return coll_symm_call_end(call, one_shot(call, call->recv));
+    case COLL_SYMM_TWO_SHOT_PATH:
+        return coll_symm_call_end(call, scattered ? scatter_in_place(call) : two_shot(call));
+    default:
+        return MPI_ERR_INTERN; /* no other path is chosen for a reduction */
+    }
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Blocking MPI_Reduce. What only the root passes is not looked at elsewhere. */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+#include "symm_float16.h"
+
+typedef struct arguments {
+    int count;
+    ompi_datatype_t *dtype;
+    MPI_Op op;
+    int root;
+    ompi_communicator_t *comm;
+} arguments_t;
+
+static int call_next(const mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf,
+                     void *rbuf)
+{
+    return module->next.reduce(sbuf, rbuf, a->count, a->dtype,
+                               symm_float16_portable_op(a->dtype, a->op), a->root, a->comm,
+                               module->next.reduce_module);
+}
+
+static int next(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+{
+    return call_next(call->module, call->arguments, sbuf, rbuf);
+}
+
+static void describe(coll_symm_call_t *call, const arguments_t *a)
+{
+    size_t count = (size_t) a->count;
+    const void *input = MPI_IN_PLACE == call->sbuf ? call->rbuf : call->sbuf;
+    (void) coll_symm_call_input(call, input, count, a->dtype, 0);
+    coll_symm_describe_reduction(call, count, a->dtype, a->op);
+    call->mine.collective = COLL_SYMM_REDUCE;
+    call->mine.root = (uint16_t) a->root;
+    if (a->root == call->module->comm->exchange.rank) {
+        (void) coll_symm_call_output(call, call->rbuf, count, a->dtype, 0);
+        call->share.own = count;
+    }
+}
+
+int mca_coll_symm_reduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
+                         int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    static const coll_symm_steps_t steps = {next, coll_symm_combine};
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    arguments_t arguments = {count, dtype, op, root, comm};
+    if (coll_symm_asleep(symm)) {
+        return call_next(symm, &arguments, sbuf, rbuf);
+    }
+    coll_symm_call_t call = {
+        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    describe(&call, &arguments);
+    return coll_symm_call_run(&call);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Blocking MPI_Reduce_scatter and MPI_Reduce_scatter_block. In place the input is all of recvbuf,
+ * the output its front; what is behind that may change. */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+#include "symm_float16.h"
+
+/* Most pieces in which a result is moved to the front of its buffer, see coll_symm_combine.c. */
+#define PIECES_MAX 4096
+
+typedef struct arguments {
+    const int *counts; /* NULL: each rank gets `count` */
+    int count;
+    ompi_datatype_t *dtype;
+    MPI_Op op;
+    ompi_communicator_t *comm;
+} arguments_t;
+
+static int call_next(const mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf,
+                     void *rbuf)
+{
+    MPI_Op op = symm_float16_portable_op(a->dtype, a->op);
+    if (NULL == a->counts) {
+        return module->next.reduce_scatter_block(sbuf, rbuf, a->count, a->dtype, op, a->comm,
+                                                 module->next.reduce_scatter_block_module);
+    }
+    return module->next.reduce_scatter(sbuf, rbuf, a->counts, a->dtype, op, a->comm,
+                                       module->next.reduce_scatter_module);
+}
+
+static int next(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+{
+    return call_next(call->module, call->arguments, sbuf, rbuf);
+}
+
+static size_t count_of(const arguments_t *a, int rank)
+{
+    return (size_t) (NULL == a->counts ? a->count : a->counts[rank]);
+}
+
+/* Fills in this rank's share. Returns whether every rank's result could be moved to the front. */
+static bool find_share(coll_symm_call_t *call, const arguments_t *a)
+{
+    const symm_exchange_t *exchange = &call->module->comm->exchange;
+    size_t first = 0;
+    bool movable = true;
+    for (int r = 0; r < exchange->size; ++r) {
+        size_t own = count_of(a, r);
+        if (r == exchange->rank) {
+            call->share.first = first;
+            call->share.own = own;
+        }
+        movable = movable && (0 == first || own / first < PIECES_MAX);
+        first += own;
+    }
+    call->share.count = first;
+    return movable;
+}
+
+static void describe(coll_symm_call_t *call, const arguments_t *a)
+{
+    bool in_place = MPI_IN_PLACE == call->sbuf;
+    bool movable = find_share(call, a);
+    size_t all = (size_t) call->share.count;
+    size_t own = in_place ? all : (size_t) call->share.own;
+    (void) coll_symm_call_input(call, in_place ? call->rbuf : call->sbuf, all, a->dtype, 0);
+    (void) coll_symm_call_output(call, call->rbuf, own, a->dtype, 0);
+    coll_symm_describe_reduction(call, all, a->dtype, a->op);
+    call->mine.collective =
+        NULL == a->counts ? COLL_SYMM_REDUCE_SCATTER_BLOCK : COLL_SYMM_REDUCE_SCATTER;
+    call->mine.flags |= in_place && !movable ? COLL_SYMM_UNSUPPORTED : 0;
+}
+
+static int reduce_scatter(mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf,
+                          void *rbuf)
+{
+    static const coll_symm_steps_t steps = {next, coll_symm_combine};
+    if (coll_symm_asleep(module)) {
+        return call_next(module, a, sbuf, rbuf);
+    }
+    coll_symm_call_t call = {
+        .module = module, .steps = &steps, .arguments = a, .sbuf = sbuf, .rbuf = rbuf};
+    describe(&call, a);
+    return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_reduce_scatter(const void *sbuf, void *rbuf, const int *rcounts,
+                                 ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm,
+                                 mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {rcounts, 0, dtype, op, comm};
+    return reduce_scatter((mca_coll_symm_module_t *) module, &arguments, sbuf, rbuf);
+}
+
+int mca_coll_symm_reduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
+                                       ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm,
+                                       mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {NULL, rcount, dtype, op, comm};
+    return reduce_scatter((mca_coll_symm_module_t *) module, &arguments, sbuf, rbuf);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Blocking MPI_Scan and MPI_Exscan. Rank 0 of the latter gets nothing. */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+#include "symm_float16.h"
+
+typedef struct arguments {
+    bool exclusive;
+    int count;
+    ompi_datatype_t *dtype;
+    MPI_Op op;
+    ompi_communicator_t *comm;
+} arguments_t;
+
+static int call_next(const mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf,
+                     void *rbuf)
+{
+    MPI_Op op = symm_float16_portable_op(a->dtype, a->op);
+    if (a->exclusive) {
+        return module->next.exscan(sbuf, rbuf, a->count, a->dtype, op, a->comm,
+                                   module->next.exscan_module);
+    }
+    return module->next.scan(sbuf, rbuf, a->count, a->dtype, op, a->comm, module->next.scan_module);
+}
+
+static int next(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
+{
+    return call_next(call->module, call->arguments, sbuf, rbuf);
+}
+
+static void describe(coll_symm_call_t *call, const arguments_t *a)
+{
+    size_t count = (size_t) a->count;
+    const void *input = MPI_IN_PLACE == call->sbuf ? call->rbuf : call->sbuf;
+    (void) coll_symm_call_input(call, input, count, a->dtype, 0);
+    coll_symm_describe_reduction(call, count, a->dtype, a->op);
+    call->mine.collective = a->exclusive ? COLL_SYMM_EXSCAN : COLL_SYMM_SCAN;
+    bool result = !a->exclusive || 0 < call->module->comm->exchange.rank;
+    if (result || MPI_IN_PLACE == call->sbuf) {
+        (void) coll_symm_call_output(call, call->rbuf, count, a->dtype, 0);
+    }
+    call->share.own = result ? count : 0;
+}
+
+static int scan(mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf, void *rbuf)
+{
+    static const coll_symm_steps_t steps = {next, coll_symm_combine};
+    if (coll_symm_asleep(module)) {
+        return call_next(module, a, sbuf, rbuf);
+    }
+    coll_symm_call_t call = {
+        .module = module, .steps = &steps, .arguments = a, .sbuf = sbuf, .rbuf = rbuf};
+    describe(&call, a);
+    return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_scan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
+                       ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {false, count, dtype, op, comm};
+    return scan((mca_coll_symm_module_t *) module, &arguments, sbuf, rbuf);
+}
+
+int mca_coll_symm_exscan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
+                         ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {true, count, dtype, op, comm};
+    return scan((mca_coll_symm_module_t *) module, &arguments, sbuf, rbuf);
+}

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * coll_reduce.c with its algorithm forced. */
+#define REDUCE_ALGORITHM "one_shot"
+#include "coll_reduce.c"

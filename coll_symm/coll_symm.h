@@ -45,22 +45,32 @@ typedef struct coll_symm_told {
     mca_coll_base_module_t *name##_module;
 typedef struct coll_symm_next {
     COLL_SYMM_LIST(COLL_SYMM_NEXT_FIELDS)
+    COLL_SYMM_NONBLOCKING_LIST(COLL_SYMM_NEXT_FIELDS)
 } coll_symm_next_t;
 #undef COLL_SYMM_NEXT_FIELDS
+
+/* Arrays that a call works with: the module's own for blocking calls, of which there is one at a
+ * time. */
+typedef struct coll_symm_work {
+    coll_symm_descriptor_t *all; /* [size] what the ranks have shown */
+    const void **src;            /* [size] of a reduction */
+    void **dst;                  /* [size] */
+} coll_symm_work_t;
 
 typedef struct mca_coll_symm_module {
     mca_coll_base_module_t super;
     symm_comm_t *comm; /* a reference; watch 0 sends every call on */
+    ompi_communicator_t *ompi_comm;
+    uint64_t pending_calls;   /* number of the latest nonblocking call */
+    uint64_t pending_decided; /* number of the latest one whose plan is chosen */
     coll_symm_next_t next;
     coll_symm_policy_t policy;
     /* The window that a buffer was found in last, as long as windows_gone says that none has gone.
      */
     const symm_window_t *recent;
     uint64_t recent_gone;
-    coll_symm_descriptor_t *all; /* [size] what the ranks showed in the latest call */
+    coll_symm_work_t work;
     symm_block_t *row; /* [size] this rank's blocks, for collectives with counts per rank */
-    const void **src;  /* [size] */
-    void **dst;        /* [size] */
     /* The latest pair of handles that was looked up, and what it means. */
     MPI_Datatype known_datatype;
     MPI_Op known_op;
@@ -74,12 +84,19 @@ OBJ_CLASS_DECLARATION(mca_coll_symm_module_t);
 
 typedef struct coll_symm_call coll_symm_call_t;
 
+/* What a nonblocking call has beside: coll_symm_pending.c. */
+typedef struct coll_symm_pending coll_symm_pending_t;
+
 /* A collective's own steps: calling the next component with these buffers in place of the caller's,
- * and doing this rank's part of the plan, the barrier behind it where one is needed included. Both
- * return an MPI error class. */
+ * doing this rank's part of the plan, the barrier behind it where one is needed included, and
+ * starting the next component's nonblocking form (NULL where there is none here) on comm, with the
+ * functions and modules given. All return an MPI error class. */
 typedef struct coll_symm_steps {
     int (*next)(const coll_symm_call_t *call, const void *sbuf, void *rbuf);
     int (*carry_out)(coll_symm_call_t *call);
+    int (*start_next)(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                      const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                      ompi_request_t **request_p);
 } coll_symm_steps_t;
 
 /* What a reduction has this rank do: of `count` elements of each input it gets [first, first +
@@ -106,6 +123,8 @@ struct coll_symm_call {
     coll_symm_plan_t plan;
     uint32_t blocks;             /* of the kernel that was launched, 0 for none */
     const symm_window_t *window; /* the latest one looked up */
+    coll_symm_work_t *work;
+    coll_symm_pending_t *pending; /* NULL in a blocking call */
 };
 
 /* ---- coll_symm_module.c ---- */
@@ -118,6 +137,10 @@ mca_coll_base_module_t *mca_coll_symm_comm_query(ompi_communicator_t *comm, int 
 bool coll_symm_known(mca_coll_symm_module_t *module, MPI_Datatype datatype, MPI_Op op);
 
 /* ---- coll_symm_call.c: the course of a call ---- */
+
+/* Makes the arrays for size ranks. MPI_ERR_NO_MEM on failure; then, too, they want freeing. */
+int coll_symm_work_create(coll_symm_work_t *work, int size);
+void coll_symm_work_free(coll_symm_work_t *work);
 
 /* Whether collectives go to the next component unseen: no window matters to them. */
 static inline bool coll_symm_asleep(const mca_coll_symm_module_t *module)
@@ -170,13 +193,31 @@ void coll_symm_call_place(coll_symm_call_t *call);
  * counts are per rank. */
 void coll_symm_call_begin(coll_symm_call_t *call);
 
+/* The steps of that, none of which waits: shows the call, whose number is set; looks whether rank
+ * has shown its call of that number, and copies the description if so; chooses the plan once all
+ * have. */
+void coll_symm_call_show(const coll_symm_call_t *call);
+bool coll_symm_call_seen(const coll_symm_call_t *call, int rank);
+void coll_symm_call_choose(coll_symm_call_t *call);
+
+/* Waits for what was started on mapping's queue, also for what a failure left behind: rc tells how
+ * the start went. In a nonblocking call this notes the queue, to be waited for later. Returns an
+ * MPI error class. */
+int coll_symm_call_wait(coll_symm_call_t *call, symm_mapping_t *mapping, int rc);
+
 /* A barrier inside a plan's work, in the same number on all ranks whatever failed: orders what each
  * rank wrote before it with what any rank reads behind it. Drives progress. */
 void coll_symm_call_step(const coll_symm_call_t *call);
 
 /* Ends the plan's work: tells the others how it went here and learns how it went there. Waits for
- * all ranks. Returns MPI_SUCCESS, or the error class of the lowest rank that failed. */
+ * all ranks. Returns MPI_SUCCESS, or the error class of the lowest rank that failed. In a
+ * nonblocking call it returns rc at once, since that ends later. */
 int coll_symm_call_end(const coll_symm_call_t *call, int rc);
+
+/* The steps of that, none of which waits: leaves the call; looks whether rank has left it, and how
+ * if so. */
+void coll_symm_call_leave(const coll_symm_call_t *call, int rc);
+bool coll_symm_call_has_left(const coll_symm_call_t *call, int rank, int *code_p);
 
 /* The same once more, for work behind the end: what a rank has staged goes back to its GPU. */
 int coll_symm_call_end_again(coll_symm_call_t *call, int rc);
@@ -222,14 +263,63 @@ void coll_symm_report_mismatch(const coll_symm_call_t *call);
 
 /* ---- coll_symm_stage.c: host copies of GPU buffers for the next component ---- */
 
+/* A buffer for the next component: as the program gave it, or a host copy. */
+typedef struct coll_symm_stage {
+    char *first;  /* of the bytes that are staged, NULL when the buffer is used as it is */
+    size_t len;   /* bytes */
+    char *memory; /* the host copy of these, to free */
+    void *host;   /* what to pass on */
+} coll_symm_stage_t;
+
+typedef struct coll_symm_stages {
+    coll_symm_stage_t send, recv;
+} coll_symm_stages_t;
+
+/* Copies this rank's GPU buffers to the host; copies the output back; frees the copies. The first
+ * two return an MPI error class, with the cause logged. */
+int coll_symm_stages_in(coll_symm_stages_t *stages, const coll_symm_call_t *call);
+int coll_symm_stages_out(const coll_symm_stages_t *stages);
+void coll_symm_stages_free(coll_symm_stages_t *stages);
+
 /* The next component's work, on host copies where this rank's buffers are on a GPU; agreed tells
  * whether this call was agreed on, so that a rank without memory for these does not stay away while
  * the others wait there. Returns an MPI error class. */
 int coll_symm_pass_on(coll_symm_call_t *call, bool agreed);
 
+/* ---- coll_symm_pending.c: nonblocking calls ---- */
+
+/* Most bytes of a collective's arguments. */
+#define COLL_SYMM_ARGUMENTS_MAX 96
+
+/* Makes a nonblocking call, with a copy of its arguments [len], for the collective to describe:
+ * coll_symm_pending_call() gives it. NULL when memory is short. */
+coll_symm_pending_t *coll_symm_pending_create(mca_coll_symm_module_t *module,
+                                              const coll_symm_steps_t *steps, const void *arguments,
+                                              size_t len, const void *sbuf, void *rbuf);
+coll_symm_call_t *coll_symm_pending_call(coll_symm_pending_t *pending);
+
+/* Starts a described call: shows it to the others, and goes on as far as it can without waiting.
+ * MPI progress does the rest. *request_p owns the call from then on. Returns an MPI error class; on
+ * failure the call is freed. */
+int coll_symm_pending_start(coll_symm_pending_t *pending, ompi_request_t **request_p);
+
+/* Notes that the call's work is on mapping's queue. */
+void coll_symm_pending_note(coll_symm_pending_t *pending, symm_mapping_t *mapping);
+
+/* Ends what this file keeps for the process. */
+void coll_symm_pending_finalize(void);
+
 /* ---- one file per collective, or for it and its kin ---- */
 
 /* The functions behind MPI's, as Open MPI's coll.h declares them. */
+int mca_coll_symm_allreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                            MPI_Op op, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_symm_iallreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                             MPI_Op op, ompi_communicator_t *comm, ompi_request_t **request,
+                             mca_coll_base_module_t *module);
+int mca_coll_symm_iallgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                             ompi_request_t **request, mca_coll_base_module_t *module);
 int mca_coll_symm_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module);

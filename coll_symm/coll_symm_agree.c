@@ -27,9 +27,16 @@ static symm_block_t *row_of(const coll_symm_call_t *call, int rank)
                                  (int) (call->number % 2));
 }
 
+/* A nonblocking call has its place in the ring of pending ones. */
+static symm_pending_t *pending_of(const coll_symm_call_t *call, int rank)
+{
+    return &peer_of(call, rank)->pending[call->number % SYMM_PENDING_MAX];
+}
+
 static symm_slot_t *slot_of(const coll_symm_call_t *call, int rank)
 {
-    return &peer_of(call, rank)->slots[call->number % 2];
+    return NULL != call->pending ? &pending_of(call, rank)->slot
+                                 : &peer_of(call, rank)->slots[call->number % 2];
 }
 
 /* Whether window's memory, any rank's part of it, holds all of [ptr, ptr + len). */
@@ -132,24 +139,24 @@ static void prefetch_payload(const symm_slot_t *slot, uint64_t bytes)
     }
 }
 
-/* Waits until rank shows its call of this number, and copies the description. */
-static void read_slot(const coll_symm_call_t *call, int rank, symm_spin_t *spin)
+bool coll_symm_call_seen(const coll_symm_call_t *call, int rank)
 {
-    symm_slot_t *slot = slot_of(call, rank);
-    /* Acquire pairs with the release in show(): description, payload and the user's data behind it.
-     */
-    while (call->number != atomic_load_explicit(&slot->call, memory_order_acquire)) {
-        symm_spin_once(spin);
+    const symm_slot_t *slot = slot_of(call, rank);
+    /* Acquire pairs with the release in coll_symm_call_show(): description, payload and the user's
+     * data behind it. */
+    if (call->number != atomic_load_explicit(&slot->call, memory_order_acquire)) {
+        return false;
     }
     if (0 != (call->mine.flags & COLL_SYMM_PAYLOAD)) {
         prefetch_payload(slot, call->send_len);
     }
-    memcpy(&call->module->all[rank], slot->descriptor, sizeof(call->mine));
+    memcpy(&call->work->all[rank], slot->descriptor, sizeof(call->mine));
+    return true;
 }
 
 /* Writes the line that the others poll last and at one go: were it taken away in between, it would
  * have to come back before the call's number can be stored. */
-static void show(const coll_symm_call_t *call)
+void coll_symm_call_show(const coll_symm_call_t *call)
 {
     const symm_exchange_t *exchange = &call->module->comm->exchange;
     symm_slot_t *slot = slot_of(call, exchange->rank);
@@ -183,20 +190,28 @@ bool coll_symm_call_open(mca_coll_symm_module_t *module)
     return !comm->control_failed;
 }
 
+void coll_symm_call_choose(coll_symm_call_t *call)
+{
+    const mca_coll_symm_module_t *module = call->module;
+    call->work->all[module->comm->exchange.rank] = call->mine;
+    coll_symm_plan_choose(call->work->all, module->comm->exchange.size, &module->policy,
+                          &call->plan);
+}
+
 void coll_symm_call_begin(coll_symm_call_t *call)
 {
     mca_coll_symm_module_t *module = call->module;
     const symm_exchange_t *exchange = &module->comm->exchange;
     symm_spin_t spin = SYMM_SPIN_INIT;
     call->number = ++module->comm->call;
-    show(call);
+    call->work = &module->work;
+    coll_symm_call_show(call);
     for (int r = 0; r < exchange->size; ++r) {
-        if (r != exchange->rank) {
-            read_slot(call, r, &spin);
+        while (r != exchange->rank && !coll_symm_call_seen(call, r)) {
+            symm_spin_once(&spin);
         }
     }
-    module->all[exchange->rank] = call->mine;
-    coll_symm_plan_choose(module->all, exchange->size, &module->policy, &call->plan);
+    coll_symm_call_choose(call);
 }
 
 void coll_symm_call_step(const coll_symm_call_t *call)
@@ -213,23 +228,58 @@ void coll_symm_call_step(const coll_symm_call_t *call)
     }
 }
 
+int coll_symm_call_wait(coll_symm_call_t *call, symm_mapping_t *mapping, int rc)
+{
+    if (NULL != call->pending) {
+        coll_symm_pending_note(call->pending, mapping);
+        return rc;
+    }
+    int waited = mapping->ops->queue_wait(mapping->queue);
+    return MPI_SUCCESS == rc ? waited : rc;
+}
+
+static _Atomic uint64_t *left_of(const coll_symm_call_t *call, int rank)
+{
+    return NULL != call->pending ? &pending_of(call, rank)->left : &peer_of(call, rank)->left;
+}
+
+static int32_t *left_code_of(const coll_symm_call_t *call, int rank)
+{
+    return NULL != call->pending ? &pending_of(call, rank)->left_code
+                                 : &peer_of(call, rank)->left_code[call->number % 2];
+}
+
+void coll_symm_call_leave(const coll_symm_call_t *call, int rc)
+{
+    int rank = call->module->comm->exchange.rank;
+    *left_code_of(call, rank) = rc;
+    /* Release: what this rank wrote into the others' buffers comes before its leaving. */
+    atomic_store_explicit(left_of(call, rank), call->number, memory_order_release);
+}
+
+bool coll_symm_call_has_left(const coll_symm_call_t *call, int rank, int *code_p)
+{
+    if (call->number > atomic_load_explicit(left_of(call, rank), memory_order_acquire)) {
+        return false;
+    }
+    *code_p = *left_code_of(call, rank);
+    return true;
+}
+
 int coll_symm_call_end(const coll_symm_call_t *call, int rc)
 {
-    const symm_exchange_t *exchange = &call->module->comm->exchange;
-    symm_comm_peer_t *mine = peer_of(call, exchange->rank);
     symm_spin_t spin = SYMM_SPIN_INIT;
-    mine->left_code[call->number % 2] = rc;
-    /* Release: what this rank wrote into the others' buffers comes before its leaving. */
-    atomic_store_explicit(&mine->left, call->number, memory_order_release);
     int agreed = MPI_SUCCESS;
-    for (int r = 0; r < exchange->size; ++r) {
-        symm_comm_peer_t *peer = peer_of(call, r);
-        while (call->number > atomic_load_explicit(&peer->left, memory_order_acquire)) {
+    if (NULL != call->pending) {
+        return rc;
+    }
+    coll_symm_call_leave(call, rc);
+    for (int r = 0; r < call->module->comm->exchange.size; ++r) {
+        int code = MPI_SUCCESS;
+        while (!coll_symm_call_has_left(call, r, &code)) {
             symm_spin_once(&spin);
         }
-        if (MPI_SUCCESS == agreed) {
-            agreed = peer->left_code[call->number % 2];
-        }
+        agreed = MPI_SUCCESS == agreed ? code : agreed;
     }
     return agreed;
 }
@@ -258,13 +308,13 @@ static char *address_of(coll_symm_call_t *call, uint32_t serial, uint64_t offset
 
 const void *coll_symm_call_send_of(coll_symm_call_t *call, int rank)
 {
-    const coll_symm_descriptor_t *d = &call->module->all[rank];
+    const coll_symm_descriptor_t *d = &call->work->all[rank];
     return address_of(call, d->send_window, d->send_offset);
 }
 
 void *coll_symm_call_recv_of(coll_symm_call_t *call, int rank)
 {
-    const coll_symm_descriptor_t *d = &call->module->all[rank];
+    const coll_symm_descriptor_t *d = &call->work->all[rank];
     return address_of(call, d->recv_window, d->recv_offset);
 }
 
@@ -290,7 +340,7 @@ symm_mapping_t *coll_symm_call_mapping(coll_symm_call_t *call)
     uint8_t place = (uint8_t) call->plan.place;
     uint32_t serial = window_in(&call->mine, place);
     for (int r = 0; 0 == serial && r < module->comm->exchange.size; ++r) {
-        serial = window_in(&module->all[r], place);
+        serial = window_in(&call->work->all[r], place);
     }
     const symm_window_t *window = window_of(call, serial);
     return NULL == window ? NULL : window->mapping;

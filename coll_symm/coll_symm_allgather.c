@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Blocking MPI_Allgather and MPI_Allgatherv. */
+ * MPI_Allgather, MPI_Iallgather and MPI_Allgatherv. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
@@ -44,18 +44,50 @@ static void describe_allgather(coll_symm_call_t *call, const allgather_arguments
     call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
 }
 
+static int start_allgather(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                           const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                           ompi_request_t **request_p)
+{
+    const allgather_arguments_t *a = call->arguments;
+    return functions->iallgather(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, comm,
+                                 request_p, functions->iallgather_module);
+}
+
+static const coll_symm_steps_t allgather_steps = {next_allgather, coll_symm_move, start_allgather};
+
+int mca_coll_symm_iallgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                             ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    allgather_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
+    if (coll_symm_asleep(symm)) {
+        return symm->next.iallgather(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, request,
+                                     symm->next.iallgather_module);
+    }
+    coll_symm_pending_t *pending =
+        coll_symm_pending_create(symm, &allgather_steps, &arguments, sizeof(arguments), sbuf, rbuf);
+    if (NULL == pending) {
+        return MPI_ERR_NO_MEM;
+    }
+    describe_allgather(coll_symm_pending_call(pending), &arguments);
+    return coll_symm_pending_start(pending, request);
+}
+
 int mca_coll_symm_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next_allgather, coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     allgather_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
     if (coll_symm_asleep(symm)) {
         return call_allgather(symm, &arguments, sbuf, rbuf);
     }
-    coll_symm_call_t call = {
-        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    coll_symm_call_t call = {.module = symm,
+                             .steps = &allgather_steps,
+                             .arguments = &arguments,
+                             .sbuf = sbuf,
+                             .rbuf = rbuf};
     describe_allgather(&call, &arguments);
     return coll_symm_call_run(&call);
 }
@@ -105,7 +137,7 @@ int mca_coll_symm_allgatherv(const void *sbuf, int scount, ompi_datatype_t *sdty
                              const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
                              ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next_allgatherv, coll_symm_move};
+    static const coll_symm_steps_t steps = {.next = next_allgatherv, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     allgatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, comm};
     if (coll_symm_asleep(symm)) {

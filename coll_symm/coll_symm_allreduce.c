@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Blocking MPI_Allreduce. */
+ * MPI_Allreduce and MPI_Iallreduce. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
@@ -38,10 +38,44 @@ static void describe(coll_symm_call_t *call, const arguments_t *a)
     call->share.own = count;
 }
 
+static int call_inext(const coll_symm_next_t *functions, const arguments_t *a, const void *sbuf,
+                      void *rbuf, ompi_communicator_t *comm, ompi_request_t **request_p)
+{
+    return functions->iallreduce(sbuf, rbuf, a->count, a->dtype,
+                                 symm_float16_portable_op(a->dtype, a->op), comm, request_p,
+                                 functions->iallreduce_module);
+}
+
+static int start_next(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                      const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                      ompi_request_t **request_p)
+{
+    return call_inext(functions, call->arguments, sbuf, rbuf, comm, request_p);
+}
+
+static const coll_symm_steps_t steps = {next, coll_symm_combine, start_next};
+
+int mca_coll_symm_iallreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                             MPI_Op op, ompi_communicator_t *comm, ompi_request_t **request,
+                             mca_coll_base_module_t *module)
+{
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    arguments_t arguments = {count, dtype, op, comm};
+    if (coll_symm_asleep(symm)) {
+        return call_inext(&symm->next, &arguments, sbuf, rbuf, comm, request);
+    }
+    coll_symm_pending_t *pending =
+        coll_symm_pending_create(symm, &steps, &arguments, sizeof(arguments), sbuf, rbuf);
+    if (NULL == pending) {
+        return MPI_ERR_NO_MEM;
+    }
+    describe(coll_symm_pending_call(pending), &arguments);
+    return coll_symm_pending_start(pending, request);
+}
+
 int mca_coll_symm_allreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
                             MPI_Op op, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next, coll_symm_combine};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     arguments_t arguments = {count, dtype, op, comm};
     if (coll_symm_asleep(symm)) {

@@ -54,7 +54,7 @@ int mca_coll_symm_alltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype
                            int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                            mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next_alltoall, coll_symm_move};
+    static const coll_symm_steps_t steps = {.next = next_alltoall, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoall_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
     if (coll_symm_asleep(symm)) {
@@ -115,7 +115,7 @@ int mca_coll_symm_alltoallv(const void *sbuf, const int *scounts, const int *sdi
                             const int *rdisps, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next_alltoallv, coll_symm_move};
+    static const coll_symm_steps_t steps = {.next = next_alltoallv, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoallv_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
     if (coll_symm_asleep(symm)) {
@@ -161,7 +161,7 @@ int mca_coll_symm_alltoallw(const void *sbuf, const int *scounts, const int *sdi
                             const int *rdisps, ompi_datatype_t *const *rdtypes,
                             ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next_alltoallw, coll_symm_move};
+    static const coll_symm_steps_t steps = {.next = next_alltoallw, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoallw_arguments_t arguments = {scounts, sdisps, sdtypes, rcounts, rdisps, rdtypes, comm};
     if (coll_symm_asleep(symm)) {

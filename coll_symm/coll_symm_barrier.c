@@ -22,7 +22,7 @@ static int next_barrier(const coll_symm_call_t *call, const void *sbuf, void *rb
 
 int mca_coll_symm_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next_barrier, coll_symm_move};
+    static const coll_symm_steps_t steps = {.next = next_barrier, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     barrier_arguments_t arguments = {comm};
     if (coll_symm_asleep(symm)) {

@@ -50,7 +50,7 @@ static void describe_bcast(coll_symm_call_t *call, const bcast_arguments_t *a, v
 int mca_coll_symm_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
                         ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next_bcast, coll_symm_move};
+    static const coll_symm_steps_t steps = {.next = next_bcast, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     bcast_arguments_t arguments = {count, datatype, root, comm};
     if (coll_symm_asleep(symm)) {

@@ -4,6 +4,26 @@
 
 #include "coll_symm.h"
 
+#include <stdlib.h>
+
+int coll_symm_work_create(coll_symm_work_t *work, int size)
+{
+    size_t ranks = (size_t) size;
+    *work = (coll_symm_work_t){.all = calloc(ranks, sizeof(*work->all)),
+                               .src = calloc(ranks, sizeof(*work->src)),
+                               .dst = calloc(ranks, sizeof(*work->dst))};
+    bool whole = NULL != work->all && NULL != work->src && NULL != work->dst;
+    return whole ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+void coll_symm_work_free(coll_symm_work_t *work)
+{
+    free(work->all);
+    free(work->src);
+    free(work->dst);
+    *work = (coll_symm_work_t){0};
+}
+
 bool coll_symm_call_input(coll_symm_call_t *call, const void *buf, size_t count,
                           const ompi_datatype_t *datatype, size_t len)
 {

@@ -61,7 +61,7 @@ static size_t element_size(const coll_symm_call_t *call)
     return symm_dtype_size((symm_dtype_t) call->mine.dtype);
 }
 
-/* The reduction of count elements of module->src [nsrc] into module->dst [ndst]. */
+/* The reduction of count elements of call->work->src [nsrc] into call->work->dst [ndst]. */
 static symm_reduce_t make_reduce(const coll_symm_call_t *call, uint64_t count, int nsrc, int ndst)
 {
     return (symm_reduce_t){.op = (symm_op_t) call->mine.op,
@@ -69,8 +69,8 @@ static symm_reduce_t make_reduce(const coll_symm_call_t *call, uint64_t count, i
                            .count = count,
                            .nsrc = (uint32_t) nsrc,
                            .ndst = (uint32_t) ndst,
-                           .src = call->module->src,
-                           .dst = call->module->dst};
+                           .src = call->work->src,
+                           .dst = call->work->dst};
 }
 
 /* Starts it on the device that the windows are on. */
@@ -87,21 +87,20 @@ static int start(coll_symm_call_t *call, const symm_mapping_t *mapping, const sy
 /* Low latency: the inputs are in the slots already. */
 static int reduce_slots(coll_symm_call_t *call)
 {
-    mca_coll_symm_module_t *module = call->module;
     int ranks = own_ranks(call);
     if (0 == ranks || 0 == call->share.own) {
         return MPI_SUCCESS;
     }
     for (int r = 0; r < ranks; ++r) {
         const char *payload = coll_symm_call_payload_of(call, r);
-        module->src[r] = payload + call->share.first * element_size(call);
+        call->work->src[r] = payload + call->share.first * element_size(call);
     }
-    module->dst[0] = call->recv;
+    call->work->dst[0] = call->recv;
     symm_reduce_t reduce = make_reduce(call, call->share.own, ranks, 1);
     return 0 == symm_reduce_host(&reduce) ? MPI_SUCCESS : MPI_ERR_OP;
 }
 
-/* Points module->src at element `first` of the ranks' inputs. */
+/* Points call->work->src at element `first` of the ranks' inputs. */
 static int find_sources(coll_symm_call_t *call, int ranks, uint64_t first)
 {
     for (int r = 0; r < ranks; ++r) {
@@ -109,7 +108,7 @@ static int find_sources(coll_symm_call_t *call, int ranks, uint64_t first)
         if (NULL == input) {
             return MPI_ERR_INTERN;
         }
-        call->module->src[r] = input + first * element_size(call);
+        call->work->src[r] = input + first * element_size(call);
     }
     return MPI_SUCCESS;
 }
@@ -121,18 +120,18 @@ static int one_shot(coll_symm_call_t *call, char *to)
     if (0 == ranks || 0 == call->share.own) {
         return MPI_SUCCESS;
     }
-    const symm_mapping_t *mapping = coll_symm_call_mapping(call);
+    symm_mapping_t *mapping = coll_symm_call_mapping(call);
     int rc = find_sources(call, ranks, call->share.first);
     if (MPI_SUCCESS != rc || NULL == mapping) {
         return MPI_ERR_INTERN;
     }
-    call->module->dst[0] = to;
+    call->work->dst[0] = to;
     symm_reduce_t reduce = make_reduce(call, call->share.own, ranks, 1);
-    rc = start(call, mapping, &reduce);
-    return MPI_SUCCESS == rc ? mapping->ops->queue_wait(mapping->queue) : rc;
+    return coll_symm_call_wait(call, mapping, start(call, mapping, &reduce));
 }
 
-/* Points module->dst at element `first` of the outputs that all get the same. Returns how many. */
+/* Points call->work->dst at element `first` of the outputs that all get the same. Returns how many.
+ */
 static int find_destinations(coll_symm_call_t *call, uint64_t first)
 {
     bool rooted = COLL_SYMM_TO_ROOT == coll_symm_traits(call->mine.collective)->rooted;
@@ -142,7 +141,7 @@ static int find_destinations(coll_symm_call_t *call, uint64_t first)
         if (NULL == output) {
             return 0;
         }
-        call->module->dst[d] = output + first * element_size(call);
+        call->work->dst[d] = output + first * element_size(call);
     }
     return ndst;
 }
@@ -169,7 +168,7 @@ static int start_prefixes(coll_symm_call_t *call, const symm_mapping_t *mapping,
         if (NULL == output) {
             return MPI_ERR_INTERN;
         }
-        call->module->dst[0] = output + first * element_size(call);
+        call->work->dst[0] = output + first * element_size(call);
         symm_reduce_t reduce = make_reduce(call, count, ranks_for(call, r), 1);
         rc = start(call, mapping, &reduce);
     }
@@ -187,20 +186,20 @@ static int two_shot(coll_symm_call_t *call)
     if (0 == count) {
         return MPI_SUCCESS;
     }
-    const symm_mapping_t *mapping = coll_symm_call_mapping(call);
+    symm_mapping_t *mapping = coll_symm_call_mapping(call);
     int rc = find_sources(call, exchange->size, first);
     if (MPI_SUCCESS != rc || NULL == mapping) {
         return MPI_ERR_INTERN;
     }
     rc = prefix ? start_prefixes(call, mapping, first, count)
                 : start_slice(call, mapping, first, count);
-    int waited = mapping->ops->queue_wait(mapping->queue);
-    return MPI_SUCCESS == rc ? waited : rc;
+    return coll_symm_call_wait(call, mapping, rc);
 }
 
 /* Moves len bytes at `from` to `to`, which is before it: in pieces that do not overlap themselves.
  */
-static int move_down(const symm_mapping_t *mapping, char *to, const char *from, size_t len)
+static int move_down(coll_symm_call_t *call, symm_mapping_t *mapping, char *to, const char *from,
+                     size_t len)
 {
     size_t piece = (size_t) (from - to);
     int rc = MPI_SUCCESS;
@@ -208,8 +207,7 @@ static int move_down(const symm_mapping_t *mapping, char *to, const char *from, 
         size_t now = len - at < piece ? len - at : piece;
         rc = mapping->ops->copy(mapping->queue, SYMM_LANE_MAIN, to + at, from + at, now);
     }
-    int waited = mapping->ops->queue_wait(mapping->queue);
-    return MPI_SUCCESS == rc ? waited : rc;
+    return coll_symm_call_wait(call, mapping, rc);
 }
 
 /* A scattered result where some rank's output is its input, too. */
@@ -222,7 +220,7 @@ static int scatter_in_place(coll_symm_call_t *call)
     int rc = one_shot(call, result);
     coll_symm_call_step(call);
     return MPI_SUCCESS == rc && in_place && 0 < own
-               ? move_down(coll_symm_call_mapping(call), call->recv, result, own)
+               ? move_down(call, coll_symm_call_mapping(call), call->recv, result, own)
                : rc;
 }
 

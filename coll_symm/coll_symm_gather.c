@@ -57,7 +57,7 @@ int mca_coll_symm_gather(const void *sbuf, int scount, ompi_datatype_t *sdtype, 
                          int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
                          mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next_gather, coll_symm_move};
+    static const coll_symm_steps_t steps = {.next = next_gather, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     gather_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
     if (coll_symm_asleep(symm)) {
@@ -112,7 +112,7 @@ int mca_coll_symm_gatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype,
                           const int *rcounts, const int *disps, ompi_datatype_t *rdtype, int root,
                           ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next_gatherv, coll_symm_move};
+    static const coll_symm_steps_t steps = {.next = next_gatherv, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     gatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, root, comm};
     if (coll_symm_asleep(symm)) {

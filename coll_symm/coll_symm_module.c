@@ -28,11 +28,10 @@ static void module_destruct(mca_coll_symm_module_t *module)
         OBJ_RELEASE(module->next.name##_module);                                                   \
     }
     COLL_SYMM_LIST(RELEASE_NEXT)
+    COLL_SYMM_NONBLOCKING_LIST(RELEASE_NEXT)
 #undef RELEASE_NEXT
-    free(module->all);
+    coll_symm_work_free(&module->work);
     free(module->row);
-    free(module->src);
-    free(module->dst);
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_symm_module_t, mca_coll_base_module_t, module_construct,
@@ -53,7 +52,7 @@ int mca_coll_symm_init_query(bool enable_progress_threads, bool enable_mpi_threa
 static bool is_complete(const mca_coll_base_comm_coll_t *below)
 {
 #define HAS_NEXT(enumerator, name) &&NULL != below->coll_##name##_module
-    return true COLL_SYMM_LIST(HAS_NEXT);
+    return true COLL_SYMM_LIST(HAS_NEXT) COLL_SYMM_NONBLOCKING_LIST(HAS_NEXT);
 #undef HAS_NEXT
 }
 
@@ -73,6 +72,7 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     module->next.function##_module = below->coll_##function##_module;                              \
     OBJ_RETAIN(module->next.function##_module);
     COLL_SYMM_LIST(TAKE_NEXT)
+    COLL_SYMM_NONBLOCKING_LIST(TAKE_NEXT)
 #undef TAKE_NEXT
     return OMPI_SUCCESS;
 }
@@ -103,11 +103,8 @@ static int allocate(mca_coll_symm_module_t *module, ompi_communicator_t *comm)
     size_t size = (size_t) ompi_comm_size(comm);
     module->comm = make_comm(comm, size);
     module->row = calloc(size, sizeof(*module->row));
-    module->all = calloc(size, sizeof(*module->all));
-    module->src = calloc(size, sizeof(*module->src));
-    module->dst = calloc(size, sizeof(*module->dst));
-    bool whole = NULL != module->comm && NULL != module->row && NULL != module->all &&
-                 NULL != module->src && NULL != module->dst;
+    int rc = coll_symm_work_create(&module->work, (int) size);
+    bool whole = NULL != module->comm && NULL != module->row && MPI_SUCCESS == rc;
     return whole ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
@@ -130,9 +127,11 @@ mca_coll_base_module_t *mca_coll_symm_comm_query(ompi_communicator_t *comm, int 
         .gpu_max_ranks = SYMM_REDUCE_MAX_RANKS,
         .scratch_bytes = mca_coll_symm_component.scratch_bytes,
     };
+    module->ompi_comm = comm;
     module->super.coll_module_enable = module_enable;
 #define SERVE(enumerator, name) module->super.coll_##name = mca_coll_symm_##name;
     COLL_SYMM_LIST(SERVE)
+    COLL_SYMM_NONBLOCKING_LIST(SERVE)
 #undef SERVE
     *priority = mca_coll_symm_component.priority;
     return &module->super;

@@ -143,24 +143,17 @@ static int pull_from(coll_symm_call_t *call, const symm_mapping_t *mapping, int 
                : start_copy(call, mapping, from, call->recv + out.at, input + in.at, in.len);
 }
 
-/* Waits for what was started, also for what a failure left behind. */
-static int wait_for(const symm_mapping_t *mapping, int rc)
-{
-    int waited = mapping->ops->queue_wait(mapping->queue);
-    return MPI_SUCCESS == rc ? waited : rc;
-}
-
 /* Push or pull of whole blocks. Where no rank has any byte there is no window and no mapping. */
 static int copy_all(coll_symm_call_t *call)
 {
-    const symm_mapping_t *mapping = coll_symm_call_mapping(call);
+    symm_mapping_t *mapping = coll_symm_call_mapping(call);
     bool push = COLL_SYMM_COPY_PUSH == call->plan.path;
     int rc = MPI_SUCCESS;
     for (int i = 0; MPI_SUCCESS == rc && i < size_of(call); ++i) {
         int peer = in_turn(call, i);
         rc = push ? push_to(call, mapping, peer) : pull_from(call, mapping, peer);
     }
-    return NULL == mapping ? rc : wait_for(mapping, rc);
+    return NULL == mapping ? rc : coll_symm_call_wait(call, mapping, rc);
 }
 
 /* ---- through scratch ---- */
@@ -187,7 +180,7 @@ static uint64_t count_rounds(const coll_symm_call_t *call)
 {
     uint64_t most = 0;
     for (int r = 0; r < size_of(call); ++r) {
-        const coll_symm_descriptor_t *d = &call->module->all[r];
+        const coll_symm_descriptor_t *d = &call->work->all[r];
         bool takes_part = COLL_SYMM_NOWHERE != d->recv_place && coll_symm_lands_in_scratch(d);
         most = takes_part && d->bytes > most ? d->bytes : most;
     }
@@ -210,7 +203,7 @@ static block_t piece_of(const coll_symm_call_t *call, size_t len, uint64_t round
 static int send_piece(coll_symm_call_t *call, int to, uint64_t round)
 {
     const symm_mapping_t *scratch = call->module->comm->scratch;
-    bool lands_there = to != rank_of(call) && coll_symm_lands_in_scratch(&call->module->all[to]);
+    bool lands_there = to != rank_of(call) && coll_symm_lands_in_scratch(&call->work->all[to]);
     block_t in, out;
     if (!lands_there) {
         return 0 == round ? push_to(call, scratch, to) : MPI_SUCCESS;
@@ -252,7 +245,7 @@ static int do_round(coll_symm_call_t *call, uint64_t round, uint64_t rounds)
             rc = take_piece(call, peer, round - 1);
         }
     }
-    return wait_for(call->module->comm->scratch, rc);
+    return coll_symm_call_wait(call, call->module->comm->scratch, rc);
 }
 
 /* All rounds, in step with the others whatever fails here. */

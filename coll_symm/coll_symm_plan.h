@@ -32,6 +32,11 @@
     X(COLL_SYMM_SCATTER, scatter)                                                                  \
     X(COLL_SYMM_SCATTERV, scatterv)
 
+/* X(enumerator, name): those that have a nonblocking form here, and its name. */
+#define COLL_SYMM_NONBLOCKING_LIST(X)                                                              \
+    X(COLL_SYMM_ALLREDUCE, iallreduce)                                                             \
+    X(COLL_SYMM_ALLGATHER, iallgather)
+
 #define COLL_SYMM_ENUMERATOR(enumerator, name) enumerator,
 typedef enum coll_symm_collective {
     COLL_SYMM_NONE,

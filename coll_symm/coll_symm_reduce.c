@@ -44,7 +44,7 @@ static void describe(coll_symm_call_t *call, const arguments_t *a)
 int mca_coll_symm_reduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
                          int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next, coll_symm_combine};
+    static const coll_symm_steps_t steps = {.next = next, .carry_out = coll_symm_combine};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     arguments_t arguments = {count, dtype, op, root, comm};
     if (coll_symm_asleep(symm)) {

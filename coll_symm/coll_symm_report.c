@@ -94,7 +94,7 @@ static void tell_call(const coll_symm_descriptor_t *d, char *text, size_t len)
 
 void coll_symm_report_mismatch(const coll_symm_call_t *call)
 {
-    const coll_symm_descriptor_t *all = call->module->all;
+    const coll_symm_descriptor_t *all = call->work->all;
     const symm_exchange_t *exchange = &call->module->comm->exchange;
     char first[96], second[96];
     if (0 != exchange->rank) {

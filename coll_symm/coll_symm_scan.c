@@ -46,7 +46,7 @@ static void describe(coll_symm_call_t *call, const arguments_t *a)
 
 static int scan(mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf, void *rbuf)
 {
-    static const coll_symm_steps_t steps = {next, coll_symm_combine};
+    static const coll_symm_steps_t steps = {.next = next, .carry_out = coll_symm_combine};
     if (coll_symm_asleep(module)) {
         return call_next(module, a, sbuf, rbuf);
     }

@@ -57,7 +57,7 @@ int mca_coll_symm_scatter(const void *sbuf, int scount, ompi_datatype_t *sdtype,
                           int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
                           mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next_scatter, coll_symm_move};
+    static const coll_symm_steps_t steps = {.next = next_scatter, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     scatter_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
     if (coll_symm_asleep(symm)) {
@@ -112,7 +112,7 @@ int mca_coll_symm_scatterv(const void *sbuf, const int *scounts, const int *disp
                            ompi_datatype_t *sdtype, void *rbuf, int rcount, ompi_datatype_t *rdtype,
                            int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {next_scatterv, coll_symm_move};
+    static const coll_symm_steps_t steps = {.next = next_scatterv, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     scatterv_arguments_t arguments = {scounts, disps, sdtype, rcount, rdtype, root, comm};
     if (coll_symm_asleep(symm)) {

@@ -10,19 +10,12 @@
 
 #include <stdlib.h>
 
-/* A buffer for the next component. */
-typedef struct stage {
-    char *first;  /* of the bytes that are staged, NULL when the buffer is used as it is */
-    size_t len;   /* bytes */
-    char *memory; /* the host copy of these, to free */
-    void *host;   /* what to pass on */
-} stage_t;
-
 /* Prepares buf, which spans len bytes from first on. Fills the copy: an output may be an input, and
  * what the call does not write must stay. */
-static int stage_in(stage_t *stage, const void *buf, const char *first, size_t len, bool is_device)
+static int stage_in(coll_symm_stage_t *stage, const void *buf, const char *first, size_t len,
+                    bool is_device)
 {
-    *stage = (stage_t){.host = (void *) buf};
+    *stage = (coll_symm_stage_t){.host = (void *) buf};
     if (!is_device) {
         return MPI_SUCCESS;
     }
@@ -37,28 +30,40 @@ static int stage_in(stage_t *stage, const void *buf, const char *first, size_t l
     return symm_copy_blocking(stage->memory, first, len);
 }
 
-static int stage_out(const stage_t *stage)
+int coll_symm_stages_in(coll_symm_stages_t *stages, const coll_symm_call_t *call)
 {
-    return NULL == stage->first ? MPI_SUCCESS
-                                : symm_copy_blocking(stage->first, stage->memory, stage->len);
+    bool device_send = MPI_IN_PLACE != call->sbuf && coll_symm_is_device(call->mine.send_place);
+    int rc = stage_in(&stages->send, call->sbuf, call->send, call->send_len, device_send);
+    int rc2 = stage_in(&stages->recv, call->rbuf, call->recv, call->recv_len,
+                       coll_symm_is_device(call->mine.recv_place));
+    return MPI_SUCCESS == rc ? rc2 : rc;
+}
+
+int coll_symm_stages_out(const coll_symm_stages_t *stages)
+{
+    const coll_symm_stage_t *recv = &stages->recv;
+    return NULL == recv->first ? MPI_SUCCESS
+                               : symm_copy_blocking(recv->first, recv->memory, recv->len);
+}
+
+void coll_symm_stages_free(coll_symm_stages_t *stages)
+{
+    free(stages->send.memory);
+    free(stages->recv.memory);
+    *stages = (coll_symm_stages_t){0};
 }
 
 static int pass_on_copies(coll_symm_call_t *call, bool agreed)
 {
-    stage_t send, recv;
-    bool device_send = MPI_IN_PLACE != call->sbuf && coll_symm_is_device(call->mine.send_place);
-    int rc = stage_in(&send, call->sbuf, call->send, call->send_len, device_send);
-    int rc2 = stage_in(&recv, call->rbuf, call->recv, call->recv_len,
-                       coll_symm_is_device(call->mine.recv_place));
-    rc = MPI_SUCCESS == rc ? rc2 : rc;
+    coll_symm_stages_t stages;
+    int rc = coll_symm_stages_in(&stages, call);
     rc = agreed ? coll_symm_call_end(call, rc) : rc;
     if (MPI_SUCCESS == rc) {
-        rc = call->steps->next(call, send.host, recv.host);
-        rc = OMPI_SUCCESS == rc ? stage_out(&recv) : rc;
+        rc = call->steps->next(call, stages.send.host, stages.recv.host);
+        rc = OMPI_SUCCESS == rc ? coll_symm_stages_out(&stages) : rc;
         rc = agreed ? coll_symm_call_end_again(call, rc) : rc;
     }
-    free(send.memory);
-    free(recv.memory);
+    coll_symm_stages_free(&stages);
     return rc;
 }
 

@@ -34,6 +34,7 @@ static symm_comm_t *create(MPI_Comm handle, int rank, int size, bool shared)
         return NULL;
     }
     comm->handle = handle;
+    comm->relay = MPI_COMM_NULL;
     comm->shared = shared;
     comm->next_mapping = 1;
     comm->exchange.rank = rank;
@@ -109,6 +110,17 @@ void symm_comm_empty_caches(void)
     (void) pthread_mutex_unlock(&table_lock);
 }
 
+/* After MPI_Finalize has begun the relay goes as all communicators do. */
+static void free_relay(symm_comm_t *comm)
+{
+    int finalized = 0;
+    (void) PMPI_Finalized(&finalized); /* cannot fail */
+    if (MPI_COMM_NULL != comm->relay && 0 == finalized) {
+        (void) PMPI_Comm_free(&comm->relay); /* teardown */
+    }
+    comm->relay = MPI_COMM_NULL;
+}
+
 void symm_comm_detach(symm_comm_t *comm)
 {
     (void) pthread_mutex_lock(&table_lock);
@@ -121,6 +133,7 @@ void symm_comm_detach(symm_comm_t *comm)
     }
     comm->shared = false;
     (void) pthread_mutex_unlock(&table_lock);
+    free_relay(comm);
     empty_cache(comm);
     symm_mapping_destroy(comm->scratch);
     comm->scratch = NULL;
@@ -443,7 +456,8 @@ static int map_control(symm_comm_t *comm, const symm_fds_t *from, symm_error_t *
     return rc;
 }
 
-int symm_comm_make_control(symm_comm_t *comm, const char *what)
+/* Makes the control block. Collective. */
+static int make_block(symm_comm_t *comm, const char *what)
 {
     const symm_exchange_t *exchange = &comm->exchange;
     symm_error_t error = {0};
@@ -460,8 +474,34 @@ int symm_comm_make_control(symm_comm_t *comm, const char *what)
         rc = symm_agree(exchange, &error, what);
     }
     symm_fds_close(&mine);
+    return rc;
+}
+
+/* Makes the relay. Collective. */
+static int make_relay(symm_comm_t *comm, const char *what)
+{
+    symm_error_t error = {0};
+    if (symm_exchange_mpi_allgather != comm->exchange.allgather) {
+        return MPI_SUCCESS; /* a test without MPI */
+    }
+    comm->setting_up = true;
+    int rc = PMPI_Comm_split(comm->handle, 0, comm->exchange.rank, &comm->relay);
+    comm->setting_up = false;
     if (MPI_SUCCESS != rc) {
-        symm_shm_unmap(comm->control, symm_comm_control_len(exchange->size));
+        (void) symm_error_set(&error, rc, "MPI_Comm_split for nonblocking collectives failed");
+    }
+    return symm_agree(&comm->exchange, &error, what);
+}
+
+int symm_comm_make_control(symm_comm_t *comm, const char *what)
+{
+    int rc = make_block(comm, what);
+    if (MPI_SUCCESS == rc) {
+        rc = make_relay(comm, what);
+    }
+    if (MPI_SUCCESS != rc) {
+        free_relay(comm);
+        symm_shm_unmap(comm->control, symm_comm_control_len(comm->exchange.size));
         comm->control = NULL;
     }
     return rc;

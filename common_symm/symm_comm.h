@@ -35,6 +35,10 @@ typedef struct symm_comm {
     _Atomic int watch;
     symm_comm_control_t *control; /* NULL until it is needed first */
     bool control_failed;          /* it cannot be made; alike on all ranks */
+    /* The same ranks, for nonblocking collectives that others carry out once they are agreed on:
+     * the communicator's own next ones must not get in between. Made with the control block;
+     * MPI_COMM_NULL where ranks do not talk through MPI. */
+    MPI_Comm relay;
     /* How many windows have gone: what was found before may be gone where this has changed. */
     _Atomic uint64_t windows_gone;
     uint64_t call;           /* number of the latest agreed collective */

@@ -59,6 +59,17 @@ typedef struct symm_slot {
     unsigned char payload[SYMM_SLOT_PAYLOAD_BYTES];
 } symm_slot_t;
 
+/* Nonblocking calls of a communicator that can be under way at once; more wait for their turn. */
+#define SYMM_PENDING_MAX 8
+
+/* A nonblocking call: as a slot and what stands behind the slots, for calls n, n + the ring's
+ * length... A rank writes a call over an older one once all ranks have left that. */
+typedef struct symm_pending {
+    symm_slot_t slot;
+    _Alignas(SYMM_LINE_BYTES) _Atomic uint64_t left;
+    int32_t left_code;
+} symm_pending_t;
+
 /* Two slots used in turn: a rank writes call n+2 over call n only when it has seen every rank at
  * call n+1, hence done with reading call n. */
 typedef struct symm_comm_peer {
@@ -67,6 +78,7 @@ typedef struct symm_comm_peer {
     int32_t
         left_code[2]; /* how that and the one before it ended: MPI error classes, by number % 2 */
     _Alignas(SYMM_LINE_BYTES) _Atomic uint64_t step; /* barriers inside calls it has come to */
+    symm_pending_t pending[SYMM_PENDING_MAX];        /* by number % SYMM_PENDING_MAX */
 } symm_comm_peer_t;
 
 /* What one rank sends to and receives from another in a collective with counts per rank: bytes,

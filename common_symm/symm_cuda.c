@@ -603,6 +603,7 @@ const symm_device_ops_t symm_cuda_ops = {
     .zero = symm_cuda_zero,
     .reduce = symm_cuda_reduce,
     .queue_wait = symm_cuda_queue_wait,
+    .queue_test = symm_cuda_queue_test,
     .queue_mark = symm_cuda_queue_mark,
     .queue_progress = symm_cuda_queue_progress,
     .queue_passed = symm_cuda_queue_passed,

@@ -56,6 +56,7 @@ int symm_cuda_move(symm_queue_t *queue, void *dst, const void *src, symm_typewal
 int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len);
 int symm_cuda_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
 int symm_cuda_queue_wait(symm_queue_t *queue);
+int symm_cuda_queue_test(symm_queue_t *queue, bool *done_p);
 int symm_cuda_queue_mark(symm_queue_t *queue, symm_mark_t *mark_p);
 int symm_cuda_queue_progress(symm_queue_t *queue);
 bool symm_cuda_queue_passed(const symm_queue_t *queue, symm_mark_t mark);

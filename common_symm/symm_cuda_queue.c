@@ -199,25 +199,27 @@ int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len)
     return rc;
 }
 
-/* How a wait goes. */
-typedef struct waiting {
-    symm_queue_t *queue;
-    int rc; /* the failure that the driver reports */
-    int failures;
-} waiting_t;
-
 /* Whether lane is done. A query that fails is repeated, as the work may go on behind it and must
  * not outlive the memory that it is about; a broken context fails again, and nothing runs in it. */
-static bool stream_done(waiting_t *waiting, symm_lane_t lane)
+static bool stream_done(symm_queue_t *queue, symm_lane_t lane)
 {
-    CUresult result = symm_cuda.cuStreamQuery(waiting->queue->streams[lane]);
+    CUresult result = symm_cuda.cuStreamQuery(queue->streams[lane]);
     if (CUDA_SUCCESS == result || CUDA_ERROR_NOT_READY == result) {
         return CUDA_SUCCESS == result;
     }
-    if (MPI_SUCCESS == waiting->rc) {
-        waiting->rc = symm_cuda_check_log(SYMM_LOG_ERROR, result, "work on the GPU failed");
+    if (MPI_SUCCESS == queue->failure) {
+        queue->failure = symm_cuda_check_log(SYMM_LOG_ERROR, result, "work on the GPU failed");
     }
-    return QUERIES_MAX == ++waiting->failures;
+    return QUERIES_MAX == ++queue->failed_queries;
+}
+
+/* The failure that queries have met, told once. */
+static int take_failure(symm_queue_t *queue)
+{
+    int rc = queue->failure;
+    queue->failure = MPI_SUCCESS;
+    queue->failed_queries = 0;
+    return rc;
 }
 
 /* Acquire pairs with the kernel's system-scope release: what it wrote is visible behind it. */
@@ -226,45 +228,39 @@ static bool flag_written(const symm_queue_t *queue)
     return queue->flag_value == atomic_load_explicit(queue->flag, memory_order_acquire);
 }
 
-static bool flag_done(waiting_t *waiting, uint32_t polls)
+static bool flag_done(symm_queue_t *queue)
 {
-    if (flag_written(waiting->queue)) {
+    if (flag_written(queue)) {
         return true;
     }
-    if (0 != polls % POLLS_PER_QUERY || !stream_done(waiting, SYMM_LANE_MAIN)) {
+    if (0 != ++queue->polls % POLLS_PER_QUERY || !stream_done(queue, SYMM_LANE_MAIN)) {
         return false;
     }
-    if (MPI_SUCCESS == waiting->rc && !flag_written(waiting->queue)) {
+    if (MPI_SUCCESS == queue->failure && !flag_written(queue)) {
         symm_log(SYMM_LOG_ERROR, "a kernel ended on the GPU without telling so");
-        waiting->rc = MPI_ERR_OTHER;
+        queue->failure = MPI_ERR_OTHER;
     }
     return true;
 }
 
-/* The caller holds the lock. */
-static int wait_all(symm_queue_t *queue)
+/* Looks once at what is under way. Returns whether nothing is any more. */
+static bool look(symm_queue_t *queue)
 {
-    waiting_t waiting = {.queue = queue};
-    symm_spin_t spin = SYMM_SPIN_INIT;
-    for (uint32_t polls = 1; queue->flag_pending; ++polls) {
-        if (flag_done(&waiting, polls)) {
-            queue->flag_pending = false;
-            queue->busy[SYMM_LANE_MAIN] = false; /* the kernel came behind any copy there */
-        } else {
-            symm_spin_once(&spin);
+    if (queue->flag_pending) {
+        if (!flag_done(queue)) {
+            return false;
         }
+        queue->flag_pending = false;
+        queue->busy[SYMM_LANE_MAIN] = false; /* the kernel came behind any copy there */
     }
     for (int lane = 0; lane < SYMM_LANE_COUNT; ++lane) {
-        while (queue->busy[lane]) {
-            if (stream_done(&waiting, lane)) {
-                queue->busy[lane] = false;
-                waiting.failures = 0;
-            } else {
-                symm_spin_once(&spin);
-            }
+        if (queue->busy[lane] && !stream_done(queue, lane)) {
+            return false;
         }
+        queue->busy[lane] = false;
+        queue->failed_queries = 0;
     }
-    return waiting.rc;
+    return true;
 }
 
 /* Notes that all launches up to `done` are over, with what came of them. */
@@ -274,21 +270,50 @@ static void end_launches(symm_queue_t *queue, uint32_t done, int rc)
     atomic_store_explicit(&queue->done_value, done, memory_order_release);
 }
 
-int symm_cuda_queue_wait(symm_queue_t *queue)
+/* Looks once, within the device's context if `entered` is MPI_SUCCESS: what was gathered is
+ * launched then. Otherwise looking goes on, since what is under way must not outlive the wait, and
+ * a stream can be asked from outside its context. */
+static int test(symm_queue_t *queue, int entered, bool *done_p)
+{
+    (void) pthread_mutex_lock(&queue->lock); /* fails only on misuse */
+    int rc = MPI_SUCCESS == entered ? symm_cuda_batch_launch(queue) : entered;
+    *done_p = look(queue);
+    if (*done_p) {
+        int failure = take_failure(queue);
+        end_launches(queue, queue->flag_value, failure);
+        rc = MPI_SUCCESS == rc ? failure : rc;
+    }
+    (void) pthread_mutex_unlock(&queue->lock);
+    return rc;
+}
+
+int symm_cuda_queue_test(symm_queue_t *queue, bool *done_p)
 {
     symm_cuda_scope_t scope;
-    (void) pthread_mutex_lock(&queue->lock); /* fails only on misuse */
     int entered = symm_cuda_enter(queue->device, &scope);
-    int launched = MPI_SUCCESS == entered ? symm_cuda_batch_launch(queue) : entered;
-    /* Also when it was not: what is under way must not outlive the wait, and a stream can be asked
-     * from outside its context. */
-    int rc = wait_all(queue);
-    end_launches(queue, queue->flag_value, rc);
+    int rc = test(queue, entered, done_p);
     if (MPI_SUCCESS == entered) {
         symm_cuda_leave(&scope);
     }
-    (void) pthread_mutex_unlock(&queue->lock);
-    return MPI_SUCCESS == launched ? rc : launched;
+    return rc;
+}
+
+int symm_cuda_queue_wait(symm_queue_t *queue)
+{
+    symm_cuda_scope_t scope;
+    symm_spin_t spin = SYMM_SPIN_INIT;
+    bool done;
+    int entered = symm_cuda_enter(queue->device, &scope);
+    int rc = test(queue, entered, &done);
+    while (!done) {
+        symm_spin_once(&spin); /* without the lock: progress may come here */
+        int now = test(queue, entered, &done);
+        rc = MPI_SUCCESS == rc ? now : rc;
+    }
+    if (MPI_SUCCESS == entered) {
+        symm_cuda_leave(&scope);
+    }
+    return rc;
 }
 
 /* Whether a launch is done; no if it cannot be told yet. */
@@ -300,15 +325,14 @@ static bool launch_done(const symm_queue_t *queue, uint32_t value)
 
 int symm_cuda_queue_await(symm_queue_t *queue, uint32_t value)
 {
-    waiting_t waiting = {.queue = queue};
-    symm_spin_t spin = SYMM_SPIN_INIT;
-    uint32_t polls = 1;
+    /* Drives no progress, which might come here while the lock is held; kernels wait for nobody. */
     while (!launch_done(queue, value) &&
-           (0 != ++polls % POLLS_PER_QUERY || !stream_done(&waiting, SYMM_LANE_MAIN))) {
-        symm_spin_once(&spin);
+           (0 != ++queue->polls % POLLS_PER_QUERY || !stream_done(queue, SYMM_LANE_MAIN))) {
+        symm_spin_relax();
     }
-    end_launches(queue, value, waiting.rc);
-    return waiting.rc;
+    int rc = take_failure(queue);
+    end_launches(queue, value, rc);
+    return rc;
 }
 
 /* ---- marks ---- */
@@ -347,24 +371,25 @@ static int launch_gathered(symm_queue_t *queue)
 /* Sees which launches are done, and from time to time whether the device has failed. */
 static int see_launches(symm_queue_t *queue)
 {
-    waiting_t waiting = {.queue = queue};
+    int rc = MPI_SUCCESS;
     uint32_t flag = atomic_load_explicit(queue->flag, memory_order_acquire);
     if (0 < (int32_t) (flag - queue->done_value)) {
         end_launches(queue, flag, MPI_SUCCESS);
         queue->polls = 0;
     } else if (flag != queue->flag_value && 0 == ++queue->polls % POLLS_PER_QUERY) {
-        bool idle = stream_done(&waiting, SYMM_LANE_MAIN);
-        if (idle || MPI_SUCCESS != waiting.rc) {
-            end_launches(queue, queue->flag_value, waiting.rc);
+        bool idle = stream_done(queue, SYMM_LANE_MAIN);
+        rc = take_failure(queue);
+        if (idle || MPI_SUCCESS != rc) {
+            end_launches(queue, queue->flag_value, rc);
         }
     }
-    return waiting.rc;
+    return rc;
 }
 
 int symm_cuda_queue_progress(symm_queue_t *queue)
 {
     int rc = MPI_SUCCESS;
-    /* Whoever waits for the queue, holding the lock, drives progress, which comes here. */
+    /* Whoever has the lock makes progress here. */
     if (0 != pthread_mutex_trylock(&queue->lock)) {
         return MPI_SUCCESS;
     }

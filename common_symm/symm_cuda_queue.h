@@ -16,7 +16,7 @@
 typedef struct symm_cuda_batch symm_cuda_batch_t; /* symm_cuda_batch.h */
 
 struct symm_queue {
-    pthread_mutex_t lock; /* of all below; held for a whole call, waiting for the GPU included */
+    pthread_mutex_t lock; /* of all below; not held while progress is driven */
     symm_device_t *device;
     CUstream streams[SYMM_LANE_COUNT];
     bool busy[SYMM_LANE_COUNT]; /* the stream must be asked */
@@ -26,7 +26,9 @@ struct symm_queue {
     CUdeviceptr flag_dev;
     CUdeviceptr block_counter_dev;
     _Atomic uint32_t done_value; /* of the latest launch that is known to be done */
-    uint32_t polls;              /* of progress, while nothing was done */
+    uint32_t polls;              /* of the word, while nothing was done */
+    int failed_queries;          /* of a stream, in a row */
+    int failure;                 /* MPI error class of the first of these, until it is told */
     symm_cuda_batch_t *batch;    /* NULL until something is gathered */
     CUgraph graph;               /* NULL until the first launch */
     CUgraphNode node;
@@ -44,7 +46,7 @@ void symm_cuda_queue_end(symm_queue_t *queue, const symm_cuda_scope_t *scope);
 int symm_cuda_copy_entered(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src,
                            size_t len);
 
-/* Waits until a launch is done, driving progress, and ends the batches up to it. */
+/* Waits until a launch is done and ends the batches up to it. */
 int symm_cuda_queue_await(symm_queue_t *queue, uint32_t value);
 
 /* Marks that lane holds work that only its stream can tell the end of. */

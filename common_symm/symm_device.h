@@ -152,6 +152,9 @@ typedef struct symm_device_ops {
      * host, to every stream and to every peer. Returns MPI_ERR_OTHER, logging the cause, when the
      * device reports a failure. */
     int (*queue_wait)(symm_queue_t *queue);
+    /* The same without waiting: sets *done_p to whether all lanes are done, which is so after a
+     * failure, too. */
+    int (*queue_test)(symm_queue_t *queue, bool *done_p);
 
     /* Marks what the main lane has been given so far; has the class of a failure to do that. */
     int (*queue_mark)(symm_queue_t *queue, symm_mark_t *mark_p);

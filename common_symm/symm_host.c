@@ -253,6 +253,12 @@ static int host_queue_wait(symm_queue_t *queue)
     return MPI_SUCCESS;
 }
 
+static int host_queue_test(symm_queue_t *queue, bool *done_p)
+{
+    *done_p = true;
+    return host_queue_wait(queue);
+}
+
 static int host_queue_mark(symm_queue_t *queue, symm_mark_t *mark_p)
 {
     *mark_p = 0;
@@ -342,6 +348,7 @@ const symm_device_ops_t symm_host_ops = {
     .zero = host_zero,
     .reduce = host_reduce,
     .queue_wait = host_queue_wait,
+    .queue_test = host_queue_test,
     .queue_mark = host_queue_mark,
     .queue_progress = host_queue_wait,
     .queue_passed = host_queue_passed,

@@ -10,6 +10,7 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/constants.h"
 #include "ompi/datatype/ompi_datatype.h"
+#include "ompi/request/request.h"
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/info.h"
@@ -36,6 +37,14 @@ typedef const char symm_ompi_info_text_t;
 #else
 typedef char symm_ompi_info_text_t;
 #endif
+
+/* The head of a nonblocking collective's request. Open MPI keeps datatypes and operations alive in
+ * what follows the plain request (ompi_coll_base_nbc_request_t, whose header cannot be included out
+ * of tree on Debian): 32 bytes in release 4.1. Zeroed at first. */
+typedef struct symm_ompi_collective_request {
+    ompi_request_t super;
+    void *retained[16];
+} symm_ompi_collective_request_t;
 
 /* Tells the shared library how to drive progress here and how many ranks share this host. */
 static inline void symm_ompi_configure_waiting(void)

@@ -44,7 +44,7 @@ static int set_up(void **state)
         module->comm = symm_comm_create_shared((MPI_Comm) (void *) &handles[r], r, RANKS, NULL);
         assert_non_null(module->comm);
         module->comm->control = control;
-        module->all = calloc(RANKS, sizeof(*module->all));
+        assert_int_equal(coll_symm_work_create(&module->work, RANKS), MPI_SUCCESS);
         module->policy = (coll_symm_policy_t){.one_shot_max = {1000, 1000}, .gpu_max_ranks = 32};
     }
     return 0;
@@ -58,7 +58,7 @@ static int tear_down(void **state)
         ranks[r].module.comm->control = NULL;
         symm_comm_detach(ranks[r].module.comm);
         symm_comm_release(ranks[r].module.comm);
-        free(ranks[r].module.all);
+        coll_symm_work_free(&ranks[r].module.work);
     }
     free(ranks);
     return 0;
@@ -102,7 +102,7 @@ static void show(rank_t *me, int round, coll_symm_call_t *call, unsigned char *i
 static void check_seen(rank_t *me, int round, const coll_symm_call_t *call)
 {
     for (int r = 0; r < RANKS; ++r) {
-        const coll_symm_descriptor_t *seen = &me->module.all[r];
+        const coll_symm_descriptor_t *seen = &me->module.work.all[r];
         const unsigned char *payload = coll_symm_call_payload_of(call, r);
         bool right = (uint64_t) round == seen->send_offset &&
                      (uint64_t) (1000 * round + r) == seen->recv_offset &&

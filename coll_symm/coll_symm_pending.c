@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Nonblocking collectives: the course of a blocking one in steps that never wait, driven by MPI
+ * progress.
+ *
+ * NOTE order. Nonblocking calls of a communicator are numbered apart from the blocking ones, and
+ * their plans are chosen in the order of the numbers. So those that the next component carries out
+ * reach it in the same order on all ranks: on the relay, where nothing else is. */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+#include "symm_device.h"
+#include "symm_log.h"
+
+#include <pthread.h>
+#include <stdalign.h>
+
+typedef enum phase {
+    PHASE_WAITING, /* for its place in the ring */
+    PHASE_SHOWN,   /* to the others; waits for theirs */
+    PHASE_RUNNING, /* on the device, if at all */
+    PHASE_LEFT,    /* done here; waits for the others */
+    PHASE_STAGED,  /* copied to the host; waits for the others */
+    PHASE_PASSED,  /* to the next component; waits for it */
+    PHASE_DONE,
+} phase_t;
+
+struct coll_symm_pending {
+    symm_ompi_collective_request_t super;
+    coll_symm_pending_t *next;
+    coll_symm_call_t call;
+    coll_symm_work_t work;
+    coll_symm_stages_t stages;
+    symm_mapping_t *mapping; /* whose queue has its work, NULL for none */
+    ompi_request_t *inner;   /* of the next component */
+    phase_t phase;
+    int rc;
+    alignas(max_align_t) unsigned char arguments[COLL_SYMM_ARGUMENTS_MAX];
+};
+
+static void construct(coll_symm_pending_t *pending)
+{
+    size_t from = offsetof(coll_symm_pending_t, super.retained);
+    memset((char *) pending + from, 0, sizeof(*pending) - from);
+}
+
+static void destruct(coll_symm_pending_t *pending)
+{
+    coll_symm_work_free(&pending->work);
+    coll_symm_stages_free(&pending->stages);
+}
+
+OBJ_CLASS_INSTANCE(coll_symm_pending_t, ompi_request_t, construct, destruct);
+
+/* All calls under way in this process, oldest first. */
+static struct {
+    pthread_mutex_t lock; /* never waited for by progress, which may run inside itself */
+    coll_symm_pending_t *first;
+    coll_symm_pending_t **last;
+    bool registered;
+} under_way = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &under_way.first};
+
+static const symm_exchange_t *exchange_of(const coll_symm_pending_t *pending)
+{
+    return &pending->call.module->comm->exchange;
+}
+
+/* Whether all ranks have left the call that had the place in the ring before. */
+static bool place_is_free(const coll_symm_pending_t *pending)
+{
+    coll_symm_call_t older = pending->call;
+    int code;
+    if (SYMM_PENDING_MAX >= older.number) {
+        return true;
+    }
+    older.number -= SYMM_PENDING_MAX;
+    for (int r = 0; r < exchange_of(pending)->size; ++r) {
+        if (!coll_symm_call_has_left(&older, r, &code)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool all_seen(const coll_symm_pending_t *pending)
+{
+    const symm_exchange_t *exchange = exchange_of(pending);
+    for (int r = 0; r < exchange->size; ++r) {
+        if (r != exchange->rank && !coll_symm_call_seen(&pending->call, r)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether all ranks have left; the first failure among them becomes the call's outcome. */
+static bool all_left(coll_symm_pending_t *pending)
+{
+    int agreed = MPI_SUCCESS;
+    for (int r = 0; r < exchange_of(pending)->size; ++r) {
+        int code;
+        if (!coll_symm_call_has_left(&pending->call, r, &code)) {
+            return false;
+        }
+        agreed = MPI_SUCCESS == agreed ? code : agreed;
+    }
+    pending->rc = agreed;
+    return true;
+}
+
+static phase_t leave(coll_symm_pending_t *pending, phase_t then)
+{
+    coll_symm_call_leave(&pending->call, pending->rc);
+    return then;
+}
+
+/* Whether the plan's work is started once and then waited for. */
+static bool is_one_step(const coll_symm_call_t *call)
+{
+    switch (call->plan.path) {
+    case COLL_SYMM_PUSH_SLOT:
+    case COLL_SYMM_LOCAL:
+    case COLL_SYMM_ONE_SHOT_PATH:
+    case COLL_SYMM_COPY_PUSH:
+    case COLL_SYMM_COPY_PULL:
+        return true;
+    case COLL_SYMM_TWO_SHOT_PATH: /* scattered, it has a barrier inside */
+        return COLL_SYMM_SAME == coll_symm_traits(call->mine.collective)->recv;
+    default:
+        return false;
+    }
+}
+
+/* Starts the next component's nonblocking call, on the relay when the call was agreed on. */
+static phase_t pass(coll_symm_pending_t *pending)
+{
+    const coll_symm_call_t *call = &pending->call;
+    const mca_coll_symm_module_t *module = call->module;
+    const coll_symm_next_t *functions = &module->next;
+    ompi_communicator_t *comm = module->ompi_comm;
+    if (0 < call->number) {
+        comm = module->comm->relay;
+        functions = &((const mca_coll_symm_module_t *) comm->c_coll->coll_iallreduce_module)->next;
+    }
+    pending->rc = call->steps->start_next(call, functions, pending->stages.send.host,
+                                          pending->stages.recv.host, comm, &pending->inner);
+    return MPI_SUCCESS == pending->rc ? PHASE_PASSED : PHASE_DONE;
+}
+
+/* To the next component: at once, or once all ranks have made their host copies. */
+static phase_t prepare_pass(coll_symm_pending_t *pending)
+{
+    coll_symm_call_t *call = &pending->call;
+    call->plan.path = COLL_SYMM_PASS;
+    if (call->plan.stage) {
+        pending->rc = coll_symm_stages_in(&pending->stages, call);
+        return leave(pending, PHASE_STAGED);
+    }
+    pending->stages.send.host = (void *) call->sbuf;
+    pending->stages.recv.host = call->rbuf;
+    (void) leave(pending, PHASE_PASSED);
+    return pass(pending);
+}
+
+/* Chooses the plan and starts its work. */
+static phase_t begin(coll_symm_pending_t *pending)
+{
+    coll_symm_call_t *call = &pending->call;
+    phase_t phase = PHASE_RUNNING;
+    coll_symm_call_choose(call);
+    call->module->pending_decided = call->number;
+    if (COLL_SYMM_MISMATCH == call->plan.path) {
+        coll_symm_report_mismatch(call);
+        pending->rc = call->plan.code;
+        phase = leave(pending, PHASE_DONE);
+    } else if (is_one_step(call)) {
+        pending->rc = call->steps->carry_out(call);
+    } else {
+        phase = prepare_pass(pending);
+    }
+    coll_symm_report(call);
+    return phase;
+}
+
+/* After the work on the device. What a rank does for itself alone needs no word from the others. */
+static phase_t end_work(coll_symm_pending_t *pending)
+{
+    coll_symm_path_t path = pending->call.plan.path;
+    bool alone = COLL_SYMM_PUSH_SLOT == path || COLL_SYMM_LOCAL == path;
+    return leave(pending, alone ? PHASE_DONE : PHASE_LEFT);
+}
+
+static phase_t look_at_device(coll_symm_pending_t *pending)
+{
+    const symm_mapping_t *mapping = pending->mapping;
+    bool done = true;
+    int rc = NULL == mapping ? MPI_SUCCESS : mapping->ops->queue_test(mapping->queue, &done);
+    pending->rc = MPI_SUCCESS == pending->rc ? rc : pending->rc;
+    return done ? end_work(pending) : PHASE_RUNNING;
+}
+
+static phase_t look_at_inner(coll_symm_pending_t *pending)
+{
+    if (!REQUEST_COMPLETE(pending->inner)) {
+        return PHASE_PASSED;
+    }
+    pending->rc = pending->inner->req_status.MPI_ERROR;
+    (void) ompi_request_free(&pending->inner); /* complete: this cannot fail */
+    if (MPI_SUCCESS == pending->rc) {
+        pending->rc = coll_symm_stages_out(&pending->stages);
+    }
+    return PHASE_DONE;
+}
+
+/* The phase that follows, or the same when there is something to wait for. */
+static phase_t next_phase(coll_symm_pending_t *pending)
+{
+    const coll_symm_call_t *call = &pending->call;
+    switch (pending->phase) {
+    case PHASE_WAITING:
+        if (place_is_free(pending)) {
+            coll_symm_call_show(call);
+            return PHASE_SHOWN;
+        }
+        return PHASE_WAITING;
+    case PHASE_SHOWN:
+        return call->module->pending_decided + 1 == call->number && all_seen(pending)
+                   ? begin(pending)
+                   : PHASE_SHOWN;
+    case PHASE_RUNNING:
+        return look_at_device(pending);
+    case PHASE_LEFT:
+        return all_left(pending) ? PHASE_DONE : PHASE_LEFT;
+    case PHASE_STAGED:
+        if (!all_left(pending)) {
+            return PHASE_STAGED;
+        }
+        return MPI_SUCCESS == pending->rc ? pass(pending) : PHASE_DONE;
+    case PHASE_PASSED:
+        return look_at_inner(pending);
+    case PHASE_DONE:
+        break;
+    }
+    return PHASE_DONE;
+}
+
+/* Takes the call as far as it goes without waiting. Returns whether it is done. */
+static bool advance(coll_symm_pending_t *pending)
+{
+    phase_t before;
+    do {
+        before = pending->phase;
+        pending->phase = next_phase(pending);
+    } while (before != pending->phase);
+    return PHASE_DONE == pending->phase;
+}
+
+static void complete(coll_symm_pending_t *pending)
+{
+    ompi_communicator_t *comm = pending->call.module->ompi_comm;
+    ompi_request_t *request = &pending->super.super;
+    request->req_status.MPI_ERROR = pending->rc;
+    (void) ompi_request_complete(request, true); /* returns success; the program may free it now */
+    OBJ_RELEASE(comm);
+}
+
+/* Opal's progress callback. Returns how many calls it has completed. */
+static int progress(void)
+{
+    int completed = 0;
+    if (NULL == under_way.first || 0 != pthread_mutex_trylock(&under_way.lock)) {
+        return 0;
+    }
+    coll_symm_pending_t **link = &under_way.first;
+    while (NULL != *link) {
+        coll_symm_pending_t *pending = *link;
+        if (!advance(pending)) {
+            link = &pending->next;
+            continue;
+        }
+        *link = pending->next;
+        if (NULL == pending->next) {
+            under_way.last = link;
+        }
+        complete(pending);
+        ++completed;
+    }
+    (void) pthread_mutex_unlock(&under_way.lock);
+    return completed;
+}
+
+static int free_request(ompi_request_t **request_p)
+{
+    coll_symm_pending_t *pending = (coll_symm_pending_t *) *request_p;
+    OMPI_REQUEST_FINI(&pending->super.super);
+    OBJ_RELEASE(pending);
+    *request_p = MPI_REQUEST_NULL;
+    return OMPI_SUCCESS;
+}
+
+static void init_request(ompi_request_t *request, ompi_communicator_t *comm)
+{
+    OMPI_REQUEST_INIT(request, false);
+    request->req_type = OMPI_REQUEST_COLL;
+    request->req_state = OMPI_REQUEST_ACTIVE;
+    request->req_status = ompi_status_empty;
+    request->req_free = free_request;
+    request->req_mpi_object.comm = comm;
+}
+
+coll_symm_pending_t *coll_symm_pending_create(mca_coll_symm_module_t *module,
+                                              const coll_symm_steps_t *steps, const void *arguments,
+                                              size_t len, const void *sbuf, void *rbuf)
+{
+    coll_symm_pending_t *pending = OBJ_NEW(coll_symm_pending_t);
+    if (NULL == pending) {
+        return NULL;
+    }
+    if (MPI_SUCCESS != coll_symm_work_create(&pending->work, module->comm->exchange.size)) {
+        OBJ_RELEASE(pending);
+        return NULL;
+    }
+    memcpy(pending->arguments, arguments, len);
+    pending->call = (coll_symm_call_t){.module = module,
+                                       .steps = steps,
+                                       .arguments = pending->arguments,
+                                       .sbuf = sbuf,
+                                       .rbuf = rbuf,
+                                       .work = &pending->work,
+                                       .pending = pending};
+    init_request(&pending->super.super, module->ompi_comm);
+    return pending;
+}
+
+coll_symm_call_t *coll_symm_pending_call(coll_symm_pending_t *pending)
+{
+    return &pending->call;
+}
+
+void coll_symm_pending_note(coll_symm_pending_t *pending, symm_mapping_t *mapping)
+{
+    pending->mapping = mapping;
+}
+
+static void append(coll_symm_pending_t *pending)
+{
+    (void) pthread_mutex_lock(&under_way.lock); /* fails only on misuse */
+    *under_way.last = pending;
+    under_way.last = &pending->next;
+    if (!under_way.registered) {
+        (void) opal_progress_register(progress); /* fails only when called twice */
+        under_way.registered = true;
+    }
+    (void) pthread_mutex_unlock(&under_way.lock);
+}
+
+/* Where nothing can be agreed on, which all ranks know: this rank's GPU buffers are staged, and the
+ * next component's call follows at once, in the program's order. */
+static void start_unagreed(coll_symm_pending_t *pending)
+{
+    pending->rc = coll_symm_stages_in(&pending->stages, &pending->call);
+    pending->phase = MPI_SUCCESS == pending->rc ? pass(pending) : PHASE_DONE;
+}
+
+int coll_symm_pending_start(coll_symm_pending_t *pending, ompi_request_t **request_p)
+{
+    mca_coll_symm_module_t *module = pending->call.module;
+    const symm_comm_t *comm = module->comm;
+    coll_symm_call_place(&pending->call);
+    if (0 < atomic_load_explicit(&comm->live_windows, memory_order_relaxed) &&
+        NULL != comm->control) {
+        pending->call.number = ++module->pending_calls;
+    } else {
+        start_unagreed(pending);
+    }
+    OBJ_RETAIN(module->ompi_comm);
+    *request_p = &pending->super.super;
+    append(pending);
+    (void) progress(); /* the rest is for later calls of it */
+    return MPI_SUCCESS;
+}
+
+void coll_symm_pending_finalize(void)
+{
+    if (under_way.registered) {
+        (void) opal_progress_unregister(progress); /* it is registered */
+        under_way.registered = false;
+    }
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * MPI_Iallreduce and MPI_Iallgather: one and many in flight, in every kind of memory, between
+ * blocking calls, with late ranks, and those that the next component carries out. */
+#include "symm_config.h"
+
+#include "mpi_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FLIGHTS     20 /* more than can be under way at once */
+#define COUNT       3000
+#define SMALL_COUNT 5
+#define AREA        (sizeof(int32_t) * COUNT + 2 * MT_GUARD)
+
+typedef enum place { IN_WINDOW, IN_HOST, IN_DEVICE, PLACES } place_t;
+
+static const char *const place_names[PLACES] = {"the window", "host memory", "device memory"};
+
+static mt_win_t window;
+static char *memory[PLACES]; /* FLIGHTS areas for inputs, then outputs of all ranks' size */
+static uint64_t round_number;
+static int32_t *scratch;
+
+static size_t output_area(void)
+{
+    return (size_t) mt_size * sizeof(int32_t) * COUNT + 2 * MT_GUARD;
+}
+
+static size_t total(void)
+{
+    return FLIGHTS * (AREA + output_area());
+}
+
+static char *input(place_t place, int flight)
+{
+    return memory[place] + (size_t) flight * AREA + MT_GUARD;
+}
+
+static char *output(place_t place, int flight)
+{
+    return memory[place] + FLIGHTS * AREA + (size_t) flight * output_area() + MT_GUARD;
+}
+
+static bool has_place(place_t place)
+{
+    return IN_DEVICE != place || mt_has_memory(MT_DEVICE);
+}
+
+static int32_t element(int rank, uint64_t round, int i)
+{
+    return (int32_t) ((uint64_t) rank * 7919 + round * 104729 + (uint64_t) i * 31) % 10007;
+}
+
+typedef struct flight {
+    bool gather; /* MPI_Iallgather, otherwise MPI_Iallreduce */
+    bool in_place;
+    place_t from, to;
+    int count;
+    uint64_t round;
+    MPI_Request request;
+} flight_t;
+
+static void fill_input(const flight_t *f, char *at)
+{
+    for (int i = 0; i < f->count; ++i) {
+        scratch[i] = element(mt_rank, f->round, i);
+    }
+    mt_write(at, scratch, (size_t) f->count * sizeof(int32_t));
+}
+
+static void start(flight_t *f, int number)
+{
+    size_t bytes = (size_t) f->count * sizeof(int32_t);
+    char *out = output(f->to, number);
+    char *in = input(f->from, number);
+    f->round = ++round_number;
+    mt_poison(out - MT_GUARD, output_area());
+    if (f->in_place) {
+        in = out + (f->gather ? (size_t) mt_rank * bytes : 0);
+    }
+    fill_input(f, in);
+    const void *send = f->in_place ? MPI_IN_PLACE : in;
+    if (f->gather) {
+        CHECK_OK(MPI_Iallgather(send, f->count, MPI_INT32_T, out, f->count, MPI_INT32_T,
+                                MPI_COMM_WORLD, &f->request));
+    } else {
+        CHECK_OK(
+            MPI_Iallreduce(send, out, f->count, MPI_INT32_T, MPI_SUM, MPI_COMM_WORLD, &f->request));
+    }
+}
+
+static int32_t expected(const flight_t *f, int block, int i)
+{
+    int32_t sum = 0;
+    for (int r = 0; !f->gather && r < mt_size; ++r) {
+        sum += element(r, f->round, i);
+    }
+    return f->gather ? element(block, f->round, i) : sum;
+}
+
+static void check_output(const flight_t *f, int number)
+{
+    int blocks = f->gather ? mt_size : 1;
+    size_t bytes = (size_t) blocks * (size_t) f->count * sizeof(int32_t);
+    const char *out = output(f->to, number);
+    int wrong = 0;
+    mt_context("flight %d of %d elements from %s to %s", number, f->count, place_names[f->from],
+               place_names[f->to]);
+    mt_read(scratch, out, bytes);
+    for (int k = 0; k < blocks * f->count; ++k) {
+        wrong += scratch[k] != expected(f, k / f->count, k % f->count);
+    }
+    CHECK_INT(0, wrong);
+    CHECK_POISON(out - MT_GUARD, MT_GUARD);
+    CHECK_POISON(out + bytes, MT_GUARD);
+}
+
+static void wait_and_check(flight_t *f, int number)
+{
+    CHECK_OK(MPI_Wait(&f->request, MPI_STATUS_IGNORE));
+    CHECK(MPI_REQUEST_NULL == f->request);
+    check_output(f, number);
+}
+
+/* One call for every pair of places; those with a window on the way are ours. */
+static void every_place(void)
+{
+    for (int k = 0; k < PLACES * PLACES * 8; ++k) {
+        flight_t f = {.gather = 0 != (k & 1),
+                      .in_place = 0 != (k & 2),
+                      .from = (place_t) (k / 8 % PLACES),
+                      .to = (place_t) (k / 8 / PLACES),
+                      .count = 0 != (k & 4) ? COUNT : SMALL_COUNT};
+        if (has_place(f.from) && has_place(f.to)) {
+            symm_stats_t before = mt_stats();
+            start(&f, 0);
+            wait_and_check(&f, 0);
+            symm_stats_t now = mt_stats();
+            CHECK_INT(before.collectives + before.collectives_passed + 1,
+                      now.collectives + now.collectives_passed);
+            if (IN_WINDOW == f.from && IN_WINDOW == f.to) {
+                CHECK_INT(before.collectives + 1, now.collectives);
+            }
+        }
+    }
+}
+
+static void fill_flights(flight_t *flights)
+{
+    for (int k = 0; k < FLIGHTS; ++k) {
+        flights[k] = (flight_t){.gather = 0 == k % 3,
+                                .in_place = 0 == k % 4,
+                                .from = 0 == k % 5 ? IN_HOST : IN_WINDOW,
+                                .to = 0 == k % 7 ? IN_HOST : IN_WINDOW,
+                                .count = 0 == k % 2 ? COUNT - k : SMALL_COUNT + k};
+    }
+}
+
+/* Many in flight, some of which the next component carries out; waited for from the last. */
+static void many_in_flight(void)
+{
+    flight_t flights[FLIGHTS];
+    fill_flights(flights);
+    for (int k = 0; k < FLIGHTS; ++k) {
+        start(&flights[k], k);
+    }
+    for (int k = FLIGHTS - 1; k >= 0; --k) {
+        wait_and_check(&flights[k], k);
+    }
+}
+
+/* Blocking calls on the same communicator, of both kinds, find their way between them. */
+static void between_blocking_calls(void)
+{
+    flight_t flights[FLIGHTS];
+    fill_flights(flights);
+    for (int k = 0; k < FLIGHTS; ++k) {
+        int sum = mt_rank + k;
+        start(&flights[k], k);
+        CHECK_OK(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+        CHECK_INT(mt_size * (mt_size - 1) / 2 + k * mt_size, sum);
+        CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    }
+    for (int k = 0; k < FLIGHTS; ++k) {
+        wait_and_check(&flights[k], k);
+    }
+}
+
+/* The call returns though the others are late; it is not complete before they have come. */
+static void late_ranks(void)
+{
+    flight_t f = {.from = IN_WINDOW, .to = IN_WINDOW, .count = COUNT};
+    int flag = 1;
+    if (!mt_needs_ranks(2)) {
+        return;
+    }
+    mt_barrier();
+    if (0 != mt_rank) {
+        mt_sleep_ms(300);
+    }
+    start(&f, 0);
+    if (0 == mt_rank) {
+        CHECK_OK(MPI_Test(&f.request, &flag, MPI_STATUS_IGNORE));
+        CHECK_INT(0, flag);
+    }
+    while (0 == flag) {
+        CHECK_OK(MPI_Test(&f.request, &flag, MPI_STATUS_IGNORE));
+    }
+    if (MPI_REQUEST_NULL != f.request) {
+        CHECK_OK(MPI_Wait(&f.request, MPI_STATUS_IGNORE));
+    }
+    check_output(&f, 0);
+}
+
+/* Associative, not commutative: the lowest rank's value. */
+static void take_left(void *in, void *inout, int *count, MPI_Datatype *datatype)
+{
+    (void) datatype;
+    memcpy(inout, in, (size_t) *count * sizeof(int32_t));
+}
+
+static void check_first(const char *out, uint64_t round)
+{
+    int wrong = 0;
+    mt_read(scratch, out, COUNT * sizeof(int32_t));
+    for (int i = 0; i < COUNT; ++i) {
+        wrong += element(0, round, i) != scratch[i];
+    }
+    CHECK_INT(0, wrong);
+}
+
+/* An operation of the program's own, freed at once with its datatype: staged from a GPU. */
+static void own_operation(void)
+{
+    MPI_Op op;
+    MPI_Datatype pairs;
+    flight_t f = {.from = IN_WINDOW, .to = IN_WINDOW, .count = COUNT, .round = ++round_number};
+    CHECK_OK(MPI_Op_create(take_left, 0, &op));
+    CHECK_OK(MPI_Type_contiguous(1, MPI_INT32_T, &pairs));
+    CHECK_OK(MPI_Type_commit(&pairs));
+    fill_input(&f, input(IN_WINDOW, 0));
+    symm_stats_t before = mt_stats();
+    CHECK_OK(MPI_Iallreduce(input(IN_WINDOW, 0), output(IN_WINDOW, 0), COUNT, pairs, op,
+                            MPI_COMM_WORLD, &f.request));
+    CHECK_OK(MPI_Op_free(&op));
+    CHECK_OK(MPI_Type_free(&pairs));
+    CHECK_OK(MPI_Wait(&f.request, MPI_STATUS_IGNORE));
+    CHECK_PASSED(&before);
+    check_first(output(IN_WINDOW, 0), f.round);
+}
+
+/* Arguments that do not belong together end the request with an error on all ranks. */
+static void mismatch(void)
+{
+    MPI_Request request;
+    if (!mt_needs_ranks(2)) {
+        return;
+    }
+    int count = 0 == mt_rank ? COUNT : COUNT - 1;
+    CHECK_OK(MPI_Iallreduce(input(IN_WINDOW, 0), output(IN_WINDOW, 0), count, MPI_INT32_T, MPI_SUM,
+                            MPI_COMM_WORLD, &request));
+    CHECK_CLASS(MPI_ERR_TRUNCATE, MPI_Wait(&request, MPI_STATUS_IGNORE));
+    every_place();
+}
+
+/* A duplicate sees the window, too. */
+static void on_a_duplicate(void)
+{
+    MPI_Comm duplicate;
+    MPI_Request requests[2];
+    int sum = 0;
+    CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &duplicate));
+    flight_t f = {.from = IN_WINDOW, .to = IN_WINDOW, .count = COUNT, .round = ++round_number};
+    mt_poison(output(IN_WINDOW, 0) - MT_GUARD, output_area());
+    fill_input(&f, input(IN_WINDOW, 0));
+    CHECK_OK(MPI_Iallreduce(input(IN_WINDOW, 0), output(IN_WINDOW, 0), COUNT, MPI_INT32_T, MPI_SUM,
+                            duplicate, &requests[0]));
+    CHECK_OK(MPI_Iallreduce(&mt_rank, &sum, 1, MPI_INT, MPI_SUM, duplicate, &requests[1]));
+    CHECK_OK(MPI_Comm_free(&duplicate)); /* it lives until its calls are complete */
+    CHECK_OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    CHECK_INT(mt_size * (mt_size - 1) / 2, sum);
+    check_output(&f, 0);
+}
+
+static void set_up(void)
+{
+    memory[IN_WINDOW] = window.base;
+    memory[IN_HOST] = mt_alloc(MT_HOST, total());
+    memory[IN_DEVICE] = has_place(IN_DEVICE) ? mt_alloc(MT_DEVICE, total()) : NULL;
+    scratch = malloc((size_t) mt_size * COUNT * sizeof(*scratch));
+}
+
+int main(int argc, char **argv)
+{
+    mt_init(&argc, &argv, "coll_nonblocking");
+    if (mt_allocate(total(), 1, MPI_COMM_WORLD, &window)) {
+        set_up();
+        MT_RUN(every_place);
+        MT_RUN(many_in_flight);
+        MT_RUN(between_blocking_calls);
+        MT_RUN(late_ranks);
+        MT_RUN(own_operation);
+        MT_RUN(mismatch);
+        MT_RUN(on_a_duplicate);
+        mt_free(MT_HOST, memory[IN_HOST]);
+        if (NULL != memory[IN_DEVICE]) {
+            mt_free(MT_DEVICE, memory[IN_DEVICE]);
+        }
+        free(scratch);
+        mt_win_free(&window);
+    }
+    return mt_finish();
+}

@@ -183,6 +183,9 @@ static void describe_memory(connection_t *c, own_record_t *mine)
     if (SYMM_POINTER_DEVICE == symm_pointer_kind(window->base) && NULL != c->own &&
         NULL != c->own->device) {
         mine->kind = SYMM_KIND_CUDA_DEVICE;
+        if (1 == window->size) {
+            return; /* nobody to share it with */
+        }
         (void) c->module->ops->offer(c->own->device, window->base, size, true, &mine->offer,
                                      &c->mine.fd[0], &c->error); /* error keeps the outcome */
         c->mine.count = SYMM_OFFER_DESCRIPTOR == mine->offer.kind ? 1 : 0;

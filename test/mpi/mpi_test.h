@@ -117,6 +117,11 @@ void mt_enter_thread(void);
 void *mt_alloc(mt_memory_t memory, size_t len);
 void mt_free(mt_memory_t memory, void *ptr);
 
+/* GPU memory of virtual memory management, of len bytes rounded up to *whole_p; with a handle that
+ * can be passed to other processes, or without. Only where there is MT_DEVICE. */
+void *mt_vmm_alloc(size_t len, bool shareable, size_t *whole_p);
+void mt_vmm_free(void *ptr, size_t whole);
+
 /* Copy between ordinary host memory and any memory, done when they return. */
 void mt_write(void *dst, const void *host, size_t len);
 void mt_read(void *host, const void *src, size_t len);

@@ -29,6 +29,36 @@ typedef int (*cu_alloc_fn_t)(unsigned long long *ptr, size_t len);
 typedef int (*cu_free_fn_t)(unsigned long long ptr);
 typedef int (*cu_host_alloc_fn_t)(void **ptr, size_t len, unsigned flags);
 typedef int (*cu_host_free_fn_t)(void *ptr);
+/* As CUmemAllocationProp and CUmemAccessDesc of cuda.h. */
+typedef struct cu_location {
+    int type;
+    int id;
+} cu_location_t;
+
+typedef struct cu_prop {
+    int type;
+    int handle_types;
+    cu_location_t location;
+    void *win32;
+    unsigned char flags[8];
+} cu_prop_t;
+
+typedef struct cu_access {
+    cu_location_t location;
+    int flags;
+} cu_access_t;
+
+typedef int (*cu_create_fn_t)(unsigned long long *handle, size_t len, const cu_prop_t *prop,
+                              unsigned long long flags);
+typedef int (*cu_release_fn_t)(unsigned long long handle);
+typedef int (*cu_granularity_fn_t)(size_t *len, const cu_prop_t *prop, int option);
+typedef int (*cu_reserve_fn_t)(unsigned long long *ptr, size_t len, size_t align,
+                               unsigned long long wish, unsigned long long flags);
+typedef int (*cu_map_fn_t)(unsigned long long ptr, size_t len, size_t offset,
+                           unsigned long long handle, unsigned long long flags);
+typedef int (*cu_access_fn_t)(unsigned long long ptr, size_t len, const cu_access_t *access,
+                              size_t count);
+typedef int (*cu_unmap_fn_t)(unsigned long long ptr, size_t len);
 typedef int (*cu_copy_fn_t)(unsigned long long dst, unsigned long long src, size_t len);
 
 static struct {
@@ -45,6 +75,15 @@ static struct {
     cu_host_alloc_fn_t host_alloc;
     cu_host_free_fn_t host_free;
     cu_copy_fn_t copy;
+    cu_create_fn_t create;
+    cu_release_fn_t release;
+    cu_granularity_fn_t granularity;
+    cu_reserve_fn_t reserve;
+    cu_map_fn_t map;
+    cu_access_fn_t access;
+    cu_unmap_fn_t unmap;
+    cu_unmap_fn_t unreserve;
+    int device;
 } cuda = {.missing = "not looked yet"};
 
 static pthread_once_t cuda_once = PTHREAD_ONCE_INIT;
@@ -71,6 +110,14 @@ static bool find_symbols(void)
         {"cuMemHostAlloc", (void **) &cuda.host_alloc},
         {"cuMemFreeHost", (void **) &cuda.host_free},
         {"cuMemcpy", (void **) &cuda.copy},
+        {"cuMemCreate", (void **) &cuda.create},
+        {"cuMemRelease", (void **) &cuda.release},
+        {"cuMemGetAllocationGranularity", (void **) &cuda.granularity},
+        {"cuMemAddressReserve", (void **) &cuda.reserve},
+        {"cuMemMap", (void **) &cuda.map},
+        {"cuMemSetAccess", (void **) &cuda.access},
+        {"cuMemUnmap", (void **) &cuda.unmap},
+        {"cuMemAddressFree", (void **) &cuda.unreserve},
     };
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); ++i) {
         *symbols[i].slot = dlsym(library, symbols[i].name);
@@ -85,14 +132,13 @@ static bool find_symbols(void)
 static void load_cuda(void)
 {
     int count = 0;
-    int device;
     if (!find_symbols()) {
         return;
     }
     if (0 != cuda.init(0) || 0 != cuda.device_count(&count) || 0 == count) {
         cuda.missing = "no GPU is visible to the CUDA driver";
-    } else if (0 != cuda.device_get(&device, mt_rank % count) ||
-               0 != cuda.primary_retain(&cuda.context, device) ||
+    } else if (0 != cuda.device_get(&cuda.device, mt_rank % count) ||
+               0 != cuda.primary_retain(&cuda.context, cuda.device) ||
                0 != cuda.context_set(cuda.context)) {
         cuda.missing = "the GPU cannot be used";
     } else {
@@ -183,6 +229,31 @@ void mt_free(mt_memory_t memory, void *ptr)
         free(ptr);
         break;
     }
+}
+
+void *mt_vmm_alloc(size_t len, bool shareable, size_t *whole_p)
+{
+    /* CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+     * CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE */
+    cu_prop_t prop = {.type = 1, .handle_types = shareable ? 1 : 0, .location = {1, cuda.device}};
+    cu_access_t access = {.location = prop.location, .flags = 3};
+    unsigned long long handle, ptr;
+    size_t unit;
+    must(cuda.granularity(&unit, &prop, 1), "cuMemGetAllocationGranularity");
+    size_t whole = (len + unit - 1) / unit * unit;
+    must(cuda.create(&handle, whole, &prop, 0), "cuMemCreate");
+    must(cuda.reserve(&ptr, whole, 0, 0, 0), "cuMemAddressReserve");
+    must(cuda.map(ptr, whole, 0, handle, 0), "cuMemMap");
+    must(cuda.access(ptr, whole, &access, 1), "cuMemSetAccess");
+    must(cuda.release(handle), "cuMemRelease"); /* the mapping keeps it */
+    *whole_p = whole;
+    return (void *) (uintptr_t) ptr;
+}
+
+void mt_vmm_free(void *ptr, size_t whole)
+{
+    must(cuda.unmap(address(ptr), whole), "cuMemUnmap");
+    must(cuda.unreserve(address(ptr), whole), "cuMemAddressFree");
 }
 
 static void copy(void *dst, const void *src, size_t len)

@@ -220,6 +220,87 @@ static void window_on_a_windows_memory(void)
     mt_win_free(&w);
 }
 
+/* The program's own virtual memory management, with a handle to share and without. */
+static void memory_of_vmm(void)
+{
+    MPI_Win win = MPI_WIN_NULL;
+    size_t whole;
+    if (SYMM_KIND_CUDA_DEVICE != mt_kind) {
+        mt_note("left out, it is about GPU memory");
+        return;
+    }
+    own_t own = {.len = 1000 * (size_t) mt_size};
+    char *memory = mt_vmm_alloc(own.len + 8192, true, &whole);
+    own.base = memory + 4096;
+    mt_poison(memory, whole);
+    if (create(&own, 1, &win)) {
+        exchange_parts(win, &own, 1, 1000, 55);
+        CHECK_OK(MPI_Win_free(&win));
+    }
+    CHECK_POISON(memory, 4096);
+    CHECK_POISON(own.base + own.len, whole - 4096 - own.len);
+    mt_vmm_free(memory, whole);
+    memory = mt_vmm_alloc(100, false, &whole);
+    if (1 < mt_size) {
+        int rc = MPI_Win_create(memory, 100, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        CHECK(MPI_SUCCESS != rc);
+        CHECK_SAME(mt_class(rc));
+    }
+    mt_vmm_free(memory, whole);
+}
+
+/* Host memory on even ranks, GPU memory on odd ones. */
+static void kinds_differ_by_rank(void)
+{
+    MPI_Win win;
+    if (!mt_all(mt_has_memory(MT_DEVICE)) || !mt_needs_ranks(2)) {
+        return;
+    }
+    bool host = 0 == mt_rank % 2;
+    own_t own = {.memory = host ? MT_HOST : MT_DEVICE, .len = 500 * (size_t) mt_size};
+    own.base = mt_alloc(own.memory, own.len);
+    mt_poison(own.base, own.len);
+    symm_stats_t before = mt_stats();
+    if (CHECK_OK(
+            MPI_Win_create(own.base, (MPI_Aint) own.len, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win))) {
+        CHECK_INT(before.windows_created + 1, mt_stats().windows_created);
+        CHECK_OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+        exchange_parts(win, &own, 1, 500, 66);
+        CHECK_OK(MPI_Win_free(&win));
+    }
+    mt_free(own.memory, own.base);
+}
+
+/* The origin's memory is of every kind; a large piece of it, so that it goes in parts. */
+static void origins_of_every_kind(void)
+{
+    enum { LENGTH = 2500000 };
+    MPI_Win win;
+    own_t own = own_alloc(LENGTH);
+    if (create(&own, 1, &win)) {
+        for (int kind = 0; kind < MT_MEMORY_COUNT; ++kind) {
+            if (!mt_has_memory((mt_memory_t) kind)) {
+                continue;
+            }
+            char *origin = mt_alloc((mt_memory_t) kind, LENGTH);
+            uint64_t seed = mt_seed(mt_rank, 900 + (uint64_t) kind);
+            mt_context("%s origin", mt_memory_name((mt_memory_t) kind));
+            mt_fill(origin, LENGTH, seed);
+            CHECK_OK(MPI_Win_fence(0, win));
+            CHECK_OK(MPI_Put(origin, LENGTH, MPI_BYTE, right_of_me(), 0, LENGTH, MPI_BYTE, win));
+            CHECK_OK(MPI_Win_fence(0, win));
+            CHECK_PATTERN(own.base, LENGTH, mt_seed(left_of_me(), 900 + (uint64_t) kind));
+            mt_poison(origin, LENGTH);
+            CHECK_OK(MPI_Get(origin, LENGTH, MPI_BYTE, right_of_me(), 0, LENGTH, MPI_BYTE, win));
+            CHECK_OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+            CHECK_PATTERN(origin, LENGTH, seed);
+            mt_free((mt_memory_t) kind, origin);
+        }
+        CHECK_OK(MPI_Win_free(&win));
+    }
+    own_free(&own);
+}
+
 static void other_epochs_work(void)
 {
     MPI_Win win;
@@ -479,6 +560,9 @@ int main(int argc, char **argv)
     MT_RUN(sizes_and_units_differ);
     MT_RUN(nobody_has_memory);
     MT_RUN(window_on_a_windows_memory);
+    MT_RUN(memory_of_vmm);
+    MT_RUN(kinds_differ_by_rank);
+    MT_RUN(origins_of_every_kind);
     MT_RUN(other_epochs_work);
     MT_RUN(regions_are_reached_by_address);
     MT_RUN(what_is_not_attached_is_refused);

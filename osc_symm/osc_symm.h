@@ -134,6 +134,12 @@ static inline int ompi_osc_symm_locate(ompi_osc_symm_module_t *module, int targe
     return MPI_SUCCESS;
 }
 
+static inline bool ompi_osc_symm_place_is_known(const ompi_osc_symm_module_t *module,
+                                                const osc_symm_place_t *place)
+{
+    return place->kind == module->ops->kind;
+}
+
 /* osc_symm_info.c: reads the request out of info; puts the honoured keys of a symmetric window into
  * its info; takes our keys out of that of any other window. */
 void ompi_osc_symm_info_read(opal_info_t *info, const char *default_kind,

@@ -51,15 +51,20 @@ FAST_PATH int describe(ompi_osc_symm_module_t *module, const void *origin_addr, 
     return ompi_osc_symm_locate(module, target, disp, 0, target_len, &transfer_p->place);
 }
 
-/* Starts a copy one end of which is the window. */
-FAST_PATH int start_copy(const ompi_osc_symm_module_t *module, void *dst, const void *src,
-                         size_t len, symm_known_t window)
+/* Starts the copy where the target's memory is mapped. */
+FAST_PATH int start_copy(bool put, const ompi_osc_symm_module_t *module, const transfer_t *t)
 {
-    const void *origin = SYMM_KNOWN_DST == window ? src : dst;
-    if (SYMM_KIND_SYSTEM == module->ops->kind && SYMM_POINTER_DEVICE == symm_pointer_kind(origin)) {
-        return symm_copy_blocking(dst, src, len);
+    void *dst = put ? t->place.address : t->origin;
+    const void *src = put ? t->origin : t->place.address;
+    if (!ompi_osc_symm_place_is_known(module, &t->place)) {
+        return symm_copy_blocking(dst, src, t->len);
     }
-    return module->ops->transfer(module->queue, dst, src, len, window);
+    if (SYMM_KIND_SYSTEM == module->ops->kind &&
+        SYMM_POINTER_DEVICE == symm_pointer_kind(t->origin)) {
+        return symm_copy_blocking(dst, src, t->len);
+    }
+    return module->ops->transfer(module->queue, dst, src, t->len,
+                                 put ? SYMM_KNOWN_DST : SYMM_KNOWN_SRC);
 }
 
 /* The copy where the target's memory is not mapped. */
@@ -104,8 +109,7 @@ FAST_PATH int transfer(bool put, const void *origin_addr, int origin_count,
     if (OSC_SYMM_REACH_MAPPED != t.place.reach) {
         return carry(put, module, &t);
     }
-    return put ? start_copy(module, t.place.address, t.origin, t.len, SYMM_KNOWN_DST)
-               : start_copy(module, t.origin, t.place.address, t.len, SYMM_KNOWN_SRC);
+    return start_copy(put, module, &t);
 }
 
 int ompi_osc_symm_put(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,

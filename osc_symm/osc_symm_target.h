@@ -51,6 +51,11 @@ typedef struct osc_symm_place {
 
 typedef struct ompi_osc_symm_module ompi_osc_symm_module_t;
 
+/* Whether a mapped place is memory of the kind that the window's operations run on. It is not where
+ * one rank's own host memory is in a window with GPU memory. */
+static inline bool ompi_osc_symm_place_is_known(const ompi_osc_symm_module_t *module,
+                                                const osc_symm_place_t *place);
+
 /* Finds [disp units + offset, that + len) of target's memory in a window of any flavour. A type
  * that has pieces is located as a whole, from its true lower bound over its true extent; only in a
  * dynamic window may its pieces lie in several regions, so that where the whole is refused each

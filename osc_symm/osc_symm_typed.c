@@ -60,14 +60,16 @@ static ptrdiff_t origin_offset(const transfer_t *t, const symm_typepiece_t *piec
 
 /* ---- memory that is mapped ---- */
 
-static int move(ompi_osc_symm_module_t *module, const transfer_t *t)
+static int move(ompi_osc_symm_module_t *module, const transfer_t *t, const osc_symm_place_t *place)
 {
     symm_typewalk_t walk;
     char *dst = destination(t)->address;
     const char *src = source(t)->address;
     begin_walk(t, &walk);
     const char *first = t->origin.address + symm_typecursor_next(t->put ? &walk.b : &walk.a);
-    if (SYMM_KIND_SYSTEM == module->ops->kind && SYMM_POINTER_DEVICE == symm_pointer_kind(first)) {
+    if (!ompi_osc_symm_place_is_known(module, place) ||
+        (SYMM_KIND_SYSTEM == module->ops->kind &&
+         SYMM_POINTER_DEVICE == symm_pointer_kind(first))) {
         return symm_move_blocking(dst, src, &walk);
     }
     return module->ops->move(module->queue, dst, src, &walk,
@@ -128,7 +130,8 @@ static int transfer_row(ompi_osc_symm_module_t *module, const transfer_t *t,
                       .origin = {t->origin.address + origin_offset(t, piece, row),
                                  &symm_typemap_bytes, piece->len},
                       .remote = {place->address, &symm_typemap_bytes, piece->len}};
-    return OSC_SYMM_REACH_MAPPED == place->reach ? move(module, &one) : carry(module, &one, place);
+    return OSC_SYMM_REACH_MAPPED == place->reach ? move(module, &one, place)
+                                                 : carry(module, &one, place);
 }
 
 /* Locates each row by itself; moves them if that is asked for. */
@@ -194,7 +197,8 @@ static int transfer(ompi_osc_symm_module_t *module, transfer_t *t)
     }
     count(t, bytes);
     t->remote.address = place.address - begin;
-    return OSC_SYMM_REACH_MAPPED == place.reach ? move(module, t) : carry(module, t, &place);
+    return OSC_SYMM_REACH_MAPPED == place.reach ? move(module, t, &place)
+                                                : carry(module, t, &place);
 }
 
 int ompi_osc_symm_transfer_typed(bool put, const void *origin_addr, int origin_count,

@@ -225,28 +225,47 @@ static void calls_are_late(void)
     fault_run(&s);
 }
 
-/* With the cache of freed segments, most rounds find their segments there. */
-static void run_cached(void)
+/* ---- the run ---- */
+
+typedef struct test {
+    const char *name;
+    void (*run)(void);
+    bool cached; /* also with the cache of freed segments, where few rounds make new ones */
+    bool two;    /* on 2 ranks only in the short choice */
+} test_t;
+
+static const test_t tests[] = {
+    {"the_first_window", the_first_window, false, false},
+    {"in_the_programs_context", in_the_programs_context, true, false},
+    {"without_a_current_context", without_a_current_context, false, true},
+    {"in_a_new_context_each_time", in_a_new_context_each_time, false, false},
+    {"with_fabric_handles", with_fabric_handles, false, true},
+    {"errors_of_earlier_work", errors_of_earlier_work, true, true},
+    {"ordinary_windows_will_do", ordinary_windows_will_do, false, false},
+    {"waiting_fails", waiting_fails, false, true},
+    {"calls_are_late", calls_are_late, false, true},
+};
+
+static bool is_chosen(const test_t *test, const char *only)
 {
-    MT_RUN(in_the_programs_context);
-    MT_RUN(errors_of_earlier_work);
-    fault_print_table(10);
+    if (NULL != only) {
+        return 0 == strcmp(only, test->name);
+    }
+    return (test->cached || !CACHED) && (!test->two || 2 == mt_size || fault_long());
 }
 
-static void run_uncached(void)
+/* Runs all of them, or only the one that is named. */
+static void run_tests(const char *only)
 {
-    MT_RUN(the_first_window);
-    MT_RUN(in_the_programs_context);
-    MT_RUN(without_a_current_context);
-    MT_RUN(in_a_new_context_each_time);
-    MT_RUN(with_fabric_handles);
-    MT_RUN(errors_of_earlier_work);
-    MT_RUN(ordinary_windows_will_do);
-    MT_RUN(waiting_fails);
-    MT_RUN(calls_are_late);
-    fault_print_table(30);
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); ++i) {
+        if (is_chosen(&tests[i], only)) {
+            mt_run(tests[i].name, tests[i].run);
+        }
+    }
+    fault_print_table(NULL != only ? 1 : CACHED ? 10 : 30);
 }
 
+/* fault_cuda [TEST] */
 int main(int argc, char **argv)
 {
     if (!CACHED) {
@@ -256,11 +275,7 @@ int main(int argc, char **argv)
     mt_set_param("osc_symm_rendezvous_timeout", "5000");
     mt_init(&argc, &argv, NAME);
     if (find_driver()) {
-        if (CACHED) {
-            run_cached();
-        } else {
-            run_uncached();
-        }
+        run_tests(1 < argc ? argv[1] : NULL);
     }
     return mt_finish();
 }

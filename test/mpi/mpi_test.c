@@ -23,6 +23,7 @@ static const char *program = "?";
 static const char *running = "";
 static atomic_long checks;
 static atomic_long failures;
+static long failures_before; /* the running test */
 static int tests_run;
 static int tests_failed;
 static _Thread_local char context[512];
@@ -135,7 +136,7 @@ void mt_set_param(const char *name, const char *value)
 
 void mt_run(const char *test, void (*function)(void))
 {
-    long before = atomic_load(&failures);
+    failures_before = atomic_load(&failures);
     running = test;
     context[0] = '\0';
     if (0 == mt_rank) {
@@ -144,7 +145,7 @@ void mt_run(const char *test, void (*function)(void))
     mt_barrier();
     function();
     context[0] = '\0';
-    long long bad[2] = {before != atomic_load(&failures), 0};
+    long long bad[2] = {failures_before != atomic_load(&failures), 0};
     combine(bad, MPI_SUM);
     ++tests_run;
     if (0 < bad[0]) {
@@ -257,6 +258,11 @@ bool mt_check_class(const char *file, int line, const char *call, int expected, 
     }
     return mt_check(file, line, expected == got, "%s: expected class %d, got %d (%s)", call,
                     expected, got, text);
+}
+
+bool mt_failed(void)
+{
+    return !mt_all(failures_before == atomic_load(&failures));
 }
 
 bool mt_all(bool mine)

@@ -79,6 +79,9 @@ void mt_context(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether `mine` holds on all ranks of mt_comm: to leave a test together. Collective. */
 bool mt_all(bool mine);
 
+/* Whether a check has failed, on any rank, in the test that runs. Collective. */
+bool mt_failed(void);
+
 /* Checks that value is the same on all ranks of mt_comm. Collective. */
 bool mt_check_same(const char *file, int line, const char *what, long long value);
 #define CHECK_SAME(value) mt_check_same(__FILE__, __LINE__, #value, (long long) (value))

@@ -73,7 +73,7 @@ reap_ranks() {
         pid=${pid%/environ}
         if test "$pid" != "$$" && tr '\0' '\n' 2> /dev/null < "$environ" |
             grep -qxF "SYMM_TEST_TAG=$SYMM_TEST_TAG"; then
-            kill -KILL "$pid" 2> /dev/null
+            kill -KILL "$pid" 2> /dev/null && echo "left running, and killed: process $pid" >> "$out"
         fi
     done
 }

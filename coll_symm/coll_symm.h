@@ -22,10 +22,14 @@ typedef struct mca_coll_symm_component {
     mca_coll_base_component_t super;
     int priority;
     int verbose;
-    int algorithm;              /* coll_symm_algorithm_t */
-    size_t one_shot_max_system; /* bytes */
-    size_t one_shot_max_cuda;   /* bytes */
-    size_t scratch_bytes;       /* of GPU memory per rank and communicator */
+    /* As MCA gives them, and what they mean together. */
+    int algorithm;
+    size_t one_shot_max_system, one_shot_max_cuda;
+    size_t scratch_bytes;
+    size_t kernel_max;
+    bool copy_engine_only;
+    unsigned max_sms;
+    coll_symm_policy_t policy;
 } mca_coll_symm_component_t;
 
 /* Open MPI finds the component by this name. */
@@ -38,6 +42,10 @@ typedef struct coll_symm_told {
 
 #define COLL_SYMM_TOLD_MAX 128
 
+/* Info keys of communicators, and the room for a value of theirs. */
+#define COLL_SYMM_KEYS      5
+#define COLL_SYMM_VALUE_MAX 32
+
 /* Who serves a communicator's collectives without us: the functions, and their modules, of which we
  * hold references. */
 #define COLL_SYMM_NEXT_FIELDS(enumerator, name)                                                    \
@@ -49,22 +57,35 @@ typedef struct coll_symm_next {
 } coll_symm_next_t;
 #undef COLL_SYMM_NEXT_FIELDS
 
+/* The copies that a data movement has ready to be done, as many as there are blocks on this rank.
+ */
+typedef struct coll_symm_copies {
+    symm_move_t *moves; /* [2 * size]: in scratch, out of it */
+    bool *local;        /* [2 * size] between memory of this rank */
+    uint32_t count;
+} coll_symm_copies_t;
+
 /* Arrays that a call works with: the module's own for blocking calls, of which there is one at a
  * time. */
 typedef struct coll_symm_work {
     coll_symm_descriptor_t *all; /* [size] what the ranks have shown */
     const void **src;            /* [size] of a reduction */
     void **dst;                  /* [size] */
+    coll_symm_copies_t copies;   /* of a data movement */
 } coll_symm_work_t;
 
-typedef struct mca_coll_symm_module {
+typedef struct mca_coll_symm_module mca_coll_symm_module_t;
+struct mca_coll_symm_module {
     mca_coll_base_module_t super;
-    symm_comm_t *comm; /* a reference; watch 0 sends every call on */
+    mca_coll_symm_module_t *next_module; /* of all of this process */
+    symm_comm_t *comm;                   /* a reference; watch 0 sends every call on */
     ompi_communicator_t *ompi_comm;
     uint64_t pending_calls;   /* number of the latest nonblocking call */
     uint64_t pending_decided; /* number of the latest one whose plan is chosen */
     coll_symm_next_t next;
-    coll_symm_policy_t policy;
+    coll_symm_policy_t policy; /* the component's, but for what info keys say */
+    uint8_t policy_sum;
+    char values[COLL_SYMM_KEYS][COLL_SYMM_VALUE_MAX]; /* of info keys, in force */
     /* The window that a buffer was found in last, as long as windows_gone says that none has gone.
      */
     const symm_window_t *recent;
@@ -78,7 +99,7 @@ typedef struct mca_coll_symm_module {
     symm_op_t op;
     coll_symm_told_t told[COLL_SYMM_TOLD_MAX];
     int told_count;
-} mca_coll_symm_module_t;
+};
 
 OBJ_CLASS_DECLARATION(mca_coll_symm_module_t);
 
@@ -130,6 +151,21 @@ struct coll_symm_call {
 /* ---- coll_symm_module.c ---- */
 int mca_coll_symm_init_query(bool enable_progress_threads, bool enable_mpi_threads);
 mca_coll_base_module_t *mca_coll_symm_comm_query(ompi_communicator_t *comm, int *priority);
+
+/* The enabled module of comm, NULL when it has none. */
+mca_coll_symm_module_t *coll_symm_module_of(const ompi_communicator_t *comm);
+
+/* ---- coll_symm_policy.c: what users want, by parameter and by info key ---- */
+
+/* Registers the parameters. */
+void coll_symm_policy_register(void);
+
+/* Puts the parameters together; called when all are known. */
+void coll_symm_policy_init(void);
+
+/* Gives a communicator the component's policy, and follows the info keys that are set on it: of
+ * much the parameters' names, as "coll_symm_algorithm". */
+void coll_symm_policy_attach(mca_coll_symm_module_t *module, ompi_communicator_t *comm);
 
 /* ---- coll_symm_datatype.c: MPI handles to what kernels know ---- */
 

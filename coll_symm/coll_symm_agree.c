@@ -124,7 +124,8 @@ void coll_symm_call_place(coll_symm_call_t *call)
     }
     bool fits = !coll_symm_descriptor_on_gpu(mine) && call->send_len <= SYMM_SLOT_PAYLOAD_BYTES &&
                 0 == (mine->flags & COLL_SYMM_UNSUPPORTED);
-    mine->algorithm = (uint8_t) mca_coll_symm_component.algorithm;
+    mine->algorithm = (uint8_t) module->policy.algorithm;
+    mine->policy = module->policy_sum;
     set_flag(mine, COLL_SYMM_APART, !within_reach(send, recv, call));
     set_flag(mine, COLL_SYMM_PAYLOAD, fits);
 }
@@ -190,12 +191,24 @@ bool coll_symm_call_open(mca_coll_symm_module_t *module)
     return !comm->control_failed;
 }
 
+/* Whether all ranks were told the same; otherwise they go by what the parameters say. */
+static bool have_one_policy(const coll_symm_call_t *call)
+{
+    const coll_symm_descriptor_t *all = call->work->all;
+    bool same = true;
+    for (int r = 1; r < call->module->comm->exchange.size; ++r) {
+        same = same && all[r].policy == all[0].policy;
+    }
+    return same;
+}
+
 void coll_symm_call_choose(coll_symm_call_t *call)
 {
     const mca_coll_symm_module_t *module = call->module;
     call->work->all[module->comm->exchange.rank] = call->mine;
-    coll_symm_plan_choose(call->work->all, module->comm->exchange.size, &module->policy,
-                          &call->plan);
+    const coll_symm_policy_t *policy =
+        have_one_policy(call) ? &module->policy : &mca_coll_symm_component.policy;
+    coll_symm_plan_choose(call->work->all, module->comm->exchange.size, policy, &call->plan);
 }
 
 void coll_symm_call_begin(coll_symm_call_t *call)

@@ -11,8 +11,11 @@ int coll_symm_work_create(coll_symm_work_t *work, int size)
     size_t ranks = (size_t) size;
     *work = (coll_symm_work_t){.all = calloc(ranks, sizeof(*work->all)),
                                .src = calloc(ranks, sizeof(*work->src)),
-                               .dst = calloc(ranks, sizeof(*work->dst))};
-    bool whole = NULL != work->all && NULL != work->src && NULL != work->dst;
+                               .dst = calloc(ranks, sizeof(*work->dst)),
+                               .copies = {.moves = calloc(2 * ranks, sizeof(symm_move_t)),
+                                          .local = calloc(2 * ranks, sizeof(bool))}};
+    bool whole = NULL != work->all && NULL != work->src && NULL != work->dst &&
+                 NULL != work->copies.moves && NULL != work->copies.local;
     return whole ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
@@ -21,6 +24,8 @@ void coll_symm_work_free(coll_symm_work_t *work)
     free(work->all);
     free(work->src);
     free(work->dst);
+    free(work->copies.moves);
+    free(work->copies.local);
     *work = (coll_symm_work_t){0};
 }
 

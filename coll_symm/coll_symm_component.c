@@ -9,43 +9,6 @@
 /* The module stands in front of all others; Open MPI takes at most 100. */
 #define DEFAULT_PRIORITY 95
 
-/* Measured with symm_perf, see docs/measurements.md. */
-#define DEFAULT_ONE_SHOT_MAX_SYSTEM ((size_t) 16 << 10)
-#define DEFAULT_ONE_SHOT_MAX_CUDA   ((size_t) 512 << 10)
-#define DEFAULT_SCRATCH_BYTES       ((size_t) 64 << 20)
-
-static const mca_base_var_enum_value_t algorithms[] = {
-    {COLL_SYMM_AUTO, "auto"},
-    {COLL_SYMM_LOW_LATENCY, "low_latency"},
-    {COLL_SYMM_ONE_SHOT, "one_shot"},
-    {COLL_SYMM_TWO_SHOT, "two_shot"},
-    {0, NULL},
-};
-
-static void register_size(const char *name, const char *help, size_t *value)
-{
-    (void) mca_base_component_var_register(&mca_coll_symm_component.super.collm_version, name, help,
-                                           MCA_BASE_VAR_TYPE_SIZE_T, NULL, 0, 0, OPAL_INFO_LVL_5,
-                                           MCA_BASE_VAR_SCOPE_READONLY, value);
-}
-
-static void register_algorithm(void)
-{
-    mca_base_var_enum_t *choices = NULL;
-    mca_coll_symm_component.algorithm = COLL_SYMM_AUTO;
-    /* Without the enumerator the numbers 0 to 3 are still accepted. */
-    (void) mca_base_var_enum_create("coll_symm_algorithms", algorithms, &choices);
-    (void) mca_base_component_var_register(
-        &mca_coll_symm_component.super.collm_version, "allreduce_algorithm",
-        "Algorithm of MPI_Allreduce on symmetric windows, used where it can serve the call (auto, "
-        "low_latency, one_shot or two_shot; the same on all ranks; default: auto)",
-        MCA_BASE_VAR_TYPE_INT, choices, 0, 0, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY,
-        &mca_coll_symm_component.algorithm);
-    if (NULL != choices) {
-        OBJ_RELEASE(choices);
-    }
-}
-
 static int component_register(void)
 {
     mca_coll_symm_component_t *component = &mca_coll_symm_component;
@@ -64,23 +27,7 @@ static int component_register(void)
                                            "0)",
                                            MCA_BASE_VAR_TYPE_INT, NULL, 0, 0, OPAL_INFO_LVL_1,
                                            MCA_BASE_VAR_SCOPE_READONLY, &component->verbose);
-    component->one_shot_max_system = DEFAULT_ONE_SHOT_MAX_SYSTEM;
-    register_size("one_shot_max_system",
-                  "Largest all-reduce on host memory that each rank does for itself, reading all "
-                  "inputs (bytes; the same on all ranks; default: 16384)",
-                  &component->one_shot_max_system);
-    component->one_shot_max_cuda = DEFAULT_ONE_SHOT_MAX_CUDA;
-    register_size("one_shot_max_cuda",
-                  "Largest all-reduce on GPU memory that each rank does for itself, reading all "
-                  "inputs (bytes; the same on all ranks; default: 524288)",
-                  &component->one_shot_max_cuda);
-    component->scratch_bytes = DEFAULT_SCRATCH_BYTES;
-    register_size("scratch_bytes",
-                  "GPU memory per rank and communicator through which collectives move what is in "
-                  "no window, made when it is needed first (bytes; 0: none, such calls are staged "
-                  "on the host; the same on all ranks; default: 64 MiB)",
-                  &component->scratch_bytes);
-    register_algorithm();
+    coll_symm_policy_register();
     return OMPI_SUCCESS;
 }
 

@@ -7,18 +7,55 @@
 
 #include "symm_log.h"
 #include "symm_options.h"
-#include "symm_reduce_params.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+
+/* All enabled modules: info subscribers are told the communicator alone. */
+static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
+static mca_coll_symm_module_t *modules;
+
+static void link_module(mca_coll_symm_module_t *module)
+{
+    (void) pthread_mutex_lock(&modules_lock); /* fails only on misuse */
+    module->next_module = modules;
+    modules = module;
+    (void) pthread_mutex_unlock(&modules_lock);
+}
+
+static void unlink_module(mca_coll_symm_module_t *module)
+{
+    (void) pthread_mutex_lock(&modules_lock);
+    mca_coll_symm_module_t **link = &modules;
+    while (NULL != *link && *link != module) {
+        link = &(*link)->next_module;
+    }
+    if (NULL != *link) {
+        *link = module->next_module;
+    }
+    (void) pthread_mutex_unlock(&modules_lock);
+}
+
+mca_coll_symm_module_t *coll_symm_module_of(const ompi_communicator_t *comm)
+{
+    (void) pthread_mutex_lock(&modules_lock);
+    mca_coll_symm_module_t *module = modules;
+    while (NULL != module && comm != module->comm->handle) {
+        module = module->next_module;
+    }
+    (void) pthread_mutex_unlock(&modules_lock);
+    return module;
+}
 
 static void module_construct(mca_coll_symm_module_t *module)
 {
-    size_t from = offsetof(mca_coll_symm_module_t, comm);
+    size_t from = offsetof(mca_coll_symm_module_t, next_module);
     memset((char *) module + from, 0, sizeof(*module) - from);
 }
 
 static void module_destruct(mca_coll_symm_module_t *module)
 {
+    unlink_module(module);
     if (NULL != module->comm) {
         symm_comm_detach(module->comm); /* the communicator is going */
         symm_comm_release(module->comm);
@@ -44,6 +81,7 @@ int mca_coll_symm_init_query(bool enable_progress_threads, bool enable_mpi_threa
     if (mca_coll_symm_component.verbose > symm_log_level) {
         symm_log_level = mca_coll_symm_component.verbose;
     }
+    coll_symm_policy_init();
     symm_ompi_configure_waiting();
     return OMPI_SUCCESS;
 }
@@ -74,6 +112,8 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     COLL_SYMM_LIST(TAKE_NEXT)
     COLL_SYMM_NONBLOCKING_LIST(TAKE_NEXT)
 #undef TAKE_NEXT
+    link_module(module);
+    coll_symm_policy_attach(module, comm);
     return OMPI_SUCCESS;
 }
 
@@ -121,12 +161,6 @@ mca_coll_base_module_t *mca_coll_symm_comm_query(ompi_communicator_t *comm, int 
         OBJ_RELEASE(module);
         return NULL;
     }
-    module->policy = (coll_symm_policy_t){
-        .one_shot_max = {mca_coll_symm_component.one_shot_max_system,
-                         mca_coll_symm_component.one_shot_max_cuda},
-        .gpu_max_ranks = SYMM_REDUCE_MAX_RANKS,
-        .scratch_bytes = mca_coll_symm_component.scratch_bytes,
-    };
     module->ompi_comm = comm;
     module->super.coll_module_enable = module_enable;
 #define SERVE(enumerator, name) module->super.coll_##name = mca_coll_symm_##name;

@@ -17,6 +17,10 @@
 
 #include <string.h>
 
+/* Local copies of so many bytes go on a lane of their own; below, asking a second stream whether it
+ * is done costs more. */
+#define LOCAL_LANE_MIN ((size_t) 2 << 20)
+
 /* A block, as one end describes it: bytes from the start of that end's buffer. */
 typedef struct block {
     size_t at, len;
@@ -101,22 +105,92 @@ static int in_turn(const coll_symm_call_t *call, int i)
     return (rank_of(call) + 1 + i) % size_of(call);
 }
 
-/* Starts a copy. Blocks of a rank's own go on the other lane, so as not to wait behind others. */
-static int start_copy(const coll_symm_call_t *call, const symm_mapping_t *mapping, int peer,
-                      void *dst, const void *src, size_t len)
+/* ---- copies, collected and then done together ---- */
+
+static void add_copy(coll_symm_call_t *call, bool local, void *dst, const void *src, size_t len)
 {
-    if (0 == len || dst == src) {
-        return MPI_SUCCESS;
+    coll_symm_copies_t *copies = &call->work->copies;
+    if (0 < len && dst != src) {
+        copies->moves[copies->count] = (symm_move_t){dst, src, len};
+        copies->local[copies->count++] = local;
     }
-    if (NULL == mapping) {
-        return MPI_ERR_INTERN;
-    }
-    symm_lane_t lane = rank_of(call) == peer ? SYMM_LANE_LOCAL : SYMM_LANE_MAIN;
-    return mapping->ops->copy(mapping->queue, lane, dst, src, len);
 }
 
-/* Starts copying this rank's block for rank `to` into that rank's output. */
-static int push_to(coll_symm_call_t *call, const symm_mapping_t *mapping, int to)
+static uint64_t sum_of(const coll_symm_copies_t *copies)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < copies->count; ++i) {
+        sum += copies->moves[i].len;
+    }
+    return sum;
+}
+
+/* Whether kernels on mapping's device can touch this rank's buffer in that place. */
+static bool kernel_reaches(const symm_mapping_t *mapping, uint8_t place, const void *buffer)
+{
+    return COLL_SYMM_WINDOW_CUDA == place || COLL_SYMM_NOWHERE == place ||
+           (COLL_SYMM_DEVICE == place && mapping->ops->reaches(mapping->device, buffer));
+}
+
+/* Whether a kernel does the copies: it has them done sooner than copy engines where these are
+ * small. Each rank's own affair, as its peers cannot tell. */
+static bool wants_kernel(const coll_symm_call_t *call, const symm_mapping_t *mapping)
+{
+    const coll_symm_copies_t *copies = &call->work->copies;
+    const coll_symm_policy_t *policy = &call->module->policy;
+    const coll_symm_descriptor_t *mine = &call->mine;
+    if (0 == mapping->ops->multiprocessors(mapping->device) || SYMM_MOVE_MAX < copies->count ||
+        policy->copy_engine_only || COLL_SYMM_COPY_ENGINE == policy->algorithm) {
+        return false;
+    }
+    return (sum_of(copies) <= policy->kernel_max || COLL_SYMM_KERNEL == policy->algorithm) &&
+           kernel_reaches(mapping, mine->send_place, call->send) &&
+           kernel_reaches(mapping, mine->recv_place, call->recv);
+}
+
+static int copy_by_kernel(coll_symm_call_t *call, const symm_mapping_t *mapping)
+{
+    const coll_symm_copies_t *copies = &call->work->copies;
+    uint32_t each = symm_move_blocks(copies->moves, copies->count,
+                                     mapping->ops->multiprocessors(mapping->device),
+                                     call->module->policy.max_multiprocessors);
+    call->blocks = each * copies->count;
+    call->plan.kernel = true;
+    return mapping->ops->copy_many(mapping->queue, copies->moves, copies->count, each);
+}
+
+/* Large local copies go on the other lane, so as not to wait behind those to peers. */
+static int copy_by_engine(const coll_symm_call_t *call, const symm_mapping_t *mapping)
+{
+    const coll_symm_copies_t *copies = &call->work->copies;
+    int rc = MPI_SUCCESS;
+    for (uint32_t i = 0; MPI_SUCCESS == rc && i < copies->count; ++i) {
+        const symm_move_t *m = &copies->moves[i];
+        bool apart = copies->local[i] && LOCAL_LANE_MIN <= m->len;
+        rc = mapping->ops->copy(mapping->queue, apart ? SYMM_LANE_LOCAL : SYMM_LANE_MAIN, m->dst,
+                                m->src, (size_t) m->len);
+    }
+    return rc;
+}
+
+/* Does the copies that were added, unless rc tells that adding failed, and waits for them. */
+static int do_copies(coll_symm_call_t *call, symm_mapping_t *mapping, int rc)
+{
+    coll_symm_copies_t *copies = &call->work->copies;
+    if (MPI_SUCCESS == rc && 0 < copies->count) {
+        if (NULL == mapping) {
+            return MPI_ERR_INTERN;
+        }
+        rc = wants_kernel(call, mapping) ? copy_by_kernel(call, mapping)
+                                         : copy_by_engine(call, mapping);
+        rc = coll_symm_call_wait(call, mapping, rc);
+    }
+    copies->count = 0;
+    return rc;
+}
+
+/* Adds the copy of this rank's block for rank `to` into that rank's output. */
+static int push_to(coll_symm_call_t *call, int to)
 {
     block_t in, out;
     int rc = find_block(call, rank_of(call), to, &in, &out);
@@ -124,13 +198,15 @@ static int push_to(coll_symm_call_t *call, const symm_mapping_t *mapping, int to
         return rc;
     }
     char *output = to == rank_of(call) ? call->recv : coll_symm_call_recv_of(call, to);
-    return NULL == output
-               ? MPI_ERR_INTERN
-               : start_copy(call, mapping, to, output + out.at, call->send + in.at, in.len);
+    if (NULL == output) {
+        return MPI_ERR_INTERN;
+    }
+    add_copy(call, to == rank_of(call), output + out.at, call->send + in.at, in.len);
+    return MPI_SUCCESS;
 }
 
-/* Starts copying rank `from`'s block for this rank into this rank's output. */
-static int pull_from(coll_symm_call_t *call, const symm_mapping_t *mapping, int from)
+/* Adds the copy of rank `from`'s block for this rank into this rank's output. */
+static int pull_from(coll_symm_call_t *call, int from)
 {
     block_t in, out;
     int rc = find_block(call, from, rank_of(call), &in, &out);
@@ -138,9 +214,11 @@ static int pull_from(coll_symm_call_t *call, const symm_mapping_t *mapping, int 
         return rc;
     }
     const char *input = from == rank_of(call) ? call->send : coll_symm_call_send_of(call, from);
-    return NULL == input
-               ? MPI_ERR_INTERN
-               : start_copy(call, mapping, from, call->recv + out.at, input + in.at, in.len);
+    if (NULL == input) {
+        return MPI_ERR_INTERN;
+    }
+    add_copy(call, from == rank_of(call), call->recv + out.at, input + in.at, in.len);
+    return MPI_SUCCESS;
 }
 
 /* Push or pull of whole blocks. Where no rank has any byte there is no window and no mapping. */
@@ -151,9 +229,9 @@ static int copy_all(coll_symm_call_t *call)
     int rc = MPI_SUCCESS;
     for (int i = 0; MPI_SUCCESS == rc && i < size_of(call); ++i) {
         int peer = in_turn(call, i);
-        rc = push ? push_to(call, mapping, peer) : pull_from(call, mapping, peer);
+        rc = push ? push_to(call, peer) : pull_from(call, peer);
     }
-    return NULL == mapping ? rc : coll_symm_call_wait(call, mapping, rc);
+    return do_copies(call, mapping, rc);
 }
 
 /* ---- through scratch ---- */
@@ -199,37 +277,37 @@ static block_t piece_of(const coll_symm_call_t *call, size_t len, uint64_t round
     return (block_t){at, len - at < piece ? len - at : piece};
 }
 
-/* Starts sending what goes to rank `to` in that round. */
+/* Adds what goes to rank `to` in that round. */
 static int send_piece(coll_symm_call_t *call, int to, uint64_t round)
 {
-    const symm_mapping_t *scratch = call->module->comm->scratch;
     bool lands_there = to != rank_of(call) && coll_symm_lands_in_scratch(&call->work->all[to]);
     block_t in, out;
     if (!lands_there) {
-        return 0 == round ? push_to(call, scratch, to) : MPI_SUCCESS;
+        return 0 == round ? push_to(call, to) : MPI_SUCCESS;
     }
     int rc = find_block(call, rank_of(call), to, &in, &out);
     block_t piece = piece_of(call, in.len, round);
-    return MPI_SUCCESS != rc
-               ? rc
-               : start_copy(call, scratch, to, part_of(call, to, rank_of(call), round),
-                            call->send + in.at + piece.at, piece.len);
+    if (MPI_SUCCESS == rc) {
+        add_copy(call, false, part_of(call, to, rank_of(call), round),
+                 call->send + in.at + piece.at, piece.len);
+    }
+    return rc;
 }
 
-/* Starts copying out what came from rank `from` in that round. */
+/* Adds the copying out of what came from rank `from` in that round. */
 static int take_piece(coll_symm_call_t *call, int from, uint64_t round)
 {
-    const symm_mapping_t *scratch = call->module->comm->scratch;
     block_t in, out;
     if (from == rank_of(call) || !coll_symm_lands_in_scratch(&call->mine)) {
         return MPI_SUCCESS;
     }
     int rc = find_block(call, from, rank_of(call), &in, &out);
     block_t piece = piece_of(call, out.len, round);
-    return MPI_SUCCESS != rc
-               ? rc
-               : start_copy(call, scratch, rank_of(call), call->recv + out.at + piece.at,
-                            part_of(call, rank_of(call), from, round), piece.len);
+    if (MPI_SUCCESS == rc) {
+        add_copy(call, true, call->recv + out.at + piece.at,
+                 part_of(call, rank_of(call), from, round), piece.len);
+    }
+    return rc;
 }
 
 /* A round: sends its pieces, unless it is the one behind the last, and takes those of the one
@@ -245,7 +323,7 @@ static int do_round(coll_symm_call_t *call, uint64_t round, uint64_t rounds)
             rc = take_piece(call, peer, round - 1);
         }
     }
-    return coll_symm_call_wait(call, call->module->comm->scratch, rc);
+    return do_copies(call, call->module->comm->scratch, rc);
 }
 
 /* All rounds, in step with the others whatever fails here. */

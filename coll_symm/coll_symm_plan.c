@@ -216,12 +216,25 @@ bool coll_symm_lands_in_scratch(const coll_symm_descriptor_t *d)
     return overwrites_input(d) || !is_in(d->recv_place, COLL_SYMM_WINDOW_CUDA);
 }
 
+uint8_t coll_symm_policy_sum(const coll_symm_policy_t *policy)
+{
+    const uint64_t parts[] = {policy->one_shot_max[0], policy->one_shot_max[1],
+                              policy->scratch_bytes, (uint64_t) policy->algorithm};
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); ++i) {
+        sum = (sum ^ parts[i]) * UINT64_C(0x9e3779b97f4a7c15); /* Fibonacci hashing */
+        sum ^= sum >> 32;
+    }
+    return (uint8_t) (sum >> 24);
+}
+
 static coll_symm_path_t choose_move(const summary_t *s, const coll_symm_descriptor_t *first,
                                     int size, const coll_symm_policy_t *policy)
 {
     bool gpu = COLL_SYMM_WINDOW_CUDA == s->place;
     bool direct = !overwrites_input(first);
-    if (s->payload) {
+    bool by_choice = COLL_SYMM_COPY_ENGINE == s->algorithm || COLL_SYMM_KERNEL == s->algorithm;
+    if (s->payload && !(by_choice && direct && s->together && (s->send_in || s->recv_in))) {
         return COLL_SYMM_PUSH_SLOT;
     }
     if (!s->together) {
@@ -253,7 +266,7 @@ void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,
     plan_p->code = compare_all(all, size, s.supported);
     if (MPI_SUCCESS != plan_p->code) {
         plan_p->path = COLL_SYMM_MISMATCH;
-    } else if (!s.supported) {
+    } else if (!s.supported || COLL_SYMM_NEXT == s.algorithm) {
         plan_p->path = COLL_SYMM_PASS;
     } else if (1 == size && uses_windows(&all[0])) {
         plan_p->path = COLL_SYMM_LOCAL;
@@ -297,11 +310,11 @@ const char *coll_symm_plan_name(const coll_symm_plan_t *plan)
     case COLL_SYMM_TWO_SHOT_PATH:
         return gpu ? "two_shot_sm" : "two_shot_host";
     case COLL_SYMM_COPY_PUSH:
-        return gpu ? "copy_push_ce" : "copy_push_host";
+        return plan->kernel ? "copy_push_sm" : gpu ? "copy_push_ce" : "copy_push_host";
     case COLL_SYMM_COPY_PULL:
-        return gpu ? "copy_pull_ce" : "copy_pull_host";
+        return plan->kernel ? "copy_pull_sm" : gpu ? "copy_pull_ce" : "copy_pull_host";
     case COLL_SYMM_COPY_SCRATCH:
-        return "copy_scratch_ce";
+        return plan->kernel ? "copy_scratch_sm" : "copy_scratch_ce";
     }
     return "?";
 }

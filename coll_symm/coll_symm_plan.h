@@ -106,6 +106,9 @@ typedef enum coll_symm_algorithm {
     COLL_SYMM_LOW_LATENCY,
     COLL_SYMM_ONE_SHOT,
     COLL_SYMM_TWO_SHOT,
+    COLL_SYMM_COPY_ENGINE, /* of data movements */
+    COLL_SYMM_KERNEL,      /* likewise, for small ones and for large */
+    COLL_SYMM_NEXT,        /* the next component */
 } coll_symm_algorithm_t;
 
 /* What a rank shows the others of its call. Offsets count from the start of the window's range, so
@@ -147,14 +150,23 @@ typedef struct coll_symm_plan {
     coll_symm_place_t place; /* of the windows that the path works on */
     int code;                /* COLL_SYMM_MISMATCH: the MPI error class */
     bool stage;              /* COLL_SYMM_PASS: some rank has GPU buffers */
+    bool kernel;             /* copies are done by a kernel on this rank; not part of the choice */
 } coll_symm_plan_t;
 
-/* What the choice depends on beside the descriptors; alike on all ranks. */
+/* What the choice depends on beside the descriptors; alike on all ranks, but for the last ones. */
 typedef struct coll_symm_policy {
     uint64_t one_shot_max[2]; /* bytes up to which one-shot beats two-shot: host, GPU */
     int gpu_max_ranks;        /* of one kernel */
     uint64_t scratch_bytes;   /* of GPU memory per rank, 0 for none */
+    coll_symm_algorithm_t algorithm;
+    /* What each rank may decide by itself: */
+    bool copy_engine_only;        /* data movements use no multiprocessor */
+    uint32_t max_multiprocessors; /* that kernels use, at least 1 */
+    uint64_t kernel_max;          /* bytes up to which a kernel copies sooner than copy engines */
 } coll_symm_policy_t;
+
+/* A number that differs, most likely, where two ranks' policies would choose differently. */
+uint8_t coll_symm_policy_sum(const coll_symm_policy_t *policy);
 
 /* Chooses the path for what all ranks [size] have shown. */
 void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,

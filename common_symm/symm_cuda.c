@@ -601,6 +601,7 @@ const symm_device_ops_t symm_cuda_ops = {
     .transfer = symm_cuda_transfer,
     .move = symm_cuda_move,
     .zero = symm_cuda_zero,
+    .copy_many = symm_cuda_copy_many,
     .reduce = symm_cuda_reduce,
     .queue_wait = symm_cuda_queue_wait,
     .queue_test = symm_cuda_queue_test,

@@ -27,6 +27,7 @@ struct symm_device {
     pthread_mutex_t kernels_lock; /* held while a kernel is looked up for the first time */
     /* The kernels found so far, NULL at first. */
     _Atomic CUfunction batch_kernel;
+    _Atomic CUfunction move_kernel;
     _Atomic CUfunction reduce_kernels[SYMM_OP_COUNT][SYMM_DTYPE_COUNT];
     char text[128];
 };
@@ -54,6 +55,8 @@ int symm_cuda_transfer(symm_queue_t *queue, void *dst, const void *src, size_t l
 int symm_cuda_move(symm_queue_t *queue, void *dst, const void *src, symm_typewalk_t *walk,
                    symm_known_t known);
 int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len);
+int symm_cuda_copy_many(symm_queue_t *queue, const symm_move_t *moves, uint32_t count,
+                        uint32_t blocks_per_move);
 int symm_cuda_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
 int symm_cuda_queue_wait(symm_queue_t *queue);
 int symm_cuda_queue_test(symm_queue_t *queue, bool *done_p);

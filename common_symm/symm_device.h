@@ -15,6 +15,7 @@
 
 #include "mpi_symm.h"
 #include "symm_error.h"
+#include "symm_move.h"
 #include "symm_program_memory.h"
 #include "symm_reduce.h"
 #include "symm_typemap.h"
@@ -145,6 +146,10 @@ typedef struct symm_device_ops {
                 symm_known_t known);
     /* Starts filling with zero bytes. */
     int (*zero)(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len);
+    /* Starts several copies on the main lane, all at once: between memory that kernels on the
+     * device reach. MPI_ERR_UNSUPPORTED_OPERATION when there are more than SYMM_MOVE_MAX. */
+    int (*copy_many)(symm_queue_t *queue, const symm_move_t *moves, uint32_t count,
+                     uint32_t blocks_per_move);
     /* Starts a reduction on the main lane. MPI_ERR_UNSUPPORTED_OPERATION when there are more
      * sources or destinations than max_ranks. */
     int (*reduce)(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);

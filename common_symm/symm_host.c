@@ -239,6 +239,15 @@ static int host_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t le
     return MPI_SUCCESS;
 }
 
+static int host_copy_many(symm_queue_t *queue, const symm_move_t *moves, uint32_t count,
+                          uint32_t blocks_per_move)
+{
+    (void) queue;
+    (void) blocks_per_move;
+    symm_move_host(moves, count);
+    return MPI_SUCCESS;
+}
+
 static int host_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks)
 {
     (void) queue;
@@ -346,6 +355,7 @@ const symm_device_ops_t symm_host_ops = {
     .transfer = host_transfer,
     .move = host_move,
     .zero = host_zero,
+    .copy_many = host_copy_many,
     .reduce = host_reduce,
     .queue_wait = host_queue_wait,
     .queue_test = host_queue_test,

@@ -23,6 +23,7 @@ symm_fatbin_\name\()_end:
 
     fatbin atomic
     fatbin batch
+    fatbin move
     fatbin reduce
 #endif
 

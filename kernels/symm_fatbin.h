@@ -11,6 +11,7 @@
 #define SYMM_FATBIN_LIST(SYMM_FATBIN)                                                              \
     SYMM_FATBIN(SYMM_FATBIN_ATOMIC, atomic)                                                        \
     SYMM_FATBIN(SYMM_FATBIN_BATCH, batch)                                                          \
+    SYMM_FATBIN(SYMM_FATBIN_MOVE, move)                                                            \
     SYMM_FATBIN(SYMM_FATBIN_REDUCE, reduce)
 
 #define SYMM_FATBIN_ENUM(enumerator, name) enumerator,

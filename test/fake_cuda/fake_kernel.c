@@ -23,7 +23,7 @@
 #define COUNTING 1u
 
 static const fake_family_t *const families[] = {&fake_family_atomic, &fake_family_batch,
-                                                &fake_family_reduce};
+                                                &fake_family_move, &fake_family_reduce};
 
 #define FAMILY_COUNT (sizeof(families) / sizeof(families[0]))
 

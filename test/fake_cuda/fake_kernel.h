@@ -52,6 +52,7 @@ struct fake_family {
 
 extern const fake_family_t fake_family_atomic; /* fake_atomic.c */
 extern const fake_family_t fake_family_batch;  /* fake_batch.c */
+extern const fake_family_t fake_family_move;   /* fake_move.c */
 extern const fake_family_t fake_family_reduce; /* fake_reduce.c */
 
 /* The bytes of what a kernel touches, NULL when it may not, which breaks the context. */

@@ -2,7 +2,7 @@
  * MPI_Allreduce on window memory: every operation on every datatype, all counts and alignments, in
  * place and not, against results that the test works out for itself. The programs named
  * coll_allreduce_<algorithm> are this one with the algorithm forced; one that is forced from
- * outside (OMPI_MCA_coll_symm_allreduce_algorithm) is respected just so. */
+ * outside (OMPI_MCA_coll_symm_algorithm) is respected just so. */
 #include "symm_config.h"
 
 #include "mpi_test_reduce.h"
@@ -409,9 +409,9 @@ static void every_family_is_chosen(void)
 static void read_algorithm(void)
 {
 #ifdef ALLREDUCE_ALGORITHM
-    mt_set_param("coll_symm_allreduce_algorithm", ALLREDUCE_ALGORITHM);
+    mt_set_param("coll_symm_algorithm", ALLREDUCE_ALGORITHM);
 #endif
-    algorithm = getenv("OMPI_MCA_coll_symm_allreduce_algorithm");
+    algorithm = getenv("OMPI_MCA_coll_symm_algorithm");
     if (NULL == algorithm) {
         algorithm = "auto";
     }

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * What users want of collectives: MCA parameters for the process, info keys of like names for a
+ * communicator. Ranks that were told different things go by the parameters; see have_one_policy().
+ */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+#include "symm_log.h"
+#include "symm_reduce_params.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Measured with symm_perf, see docs/measurements.md. */
+#define DEFAULT_ONE_SHOT_MAX_SYSTEM ((size_t) 16 << 10)
+#define DEFAULT_ONE_SHOT_MAX_CUDA   ((size_t) 512 << 10)
+#define DEFAULT_KERNEL_MAX          ((size_t) 1 << 20)
+#define DEFAULT_SCRATCH_BYTES       ((size_t) 64 << 20)
+
+static const mca_base_var_enum_value_t algorithms[] = {
+    {COLL_SYMM_AUTO, "auto"},
+    {COLL_SYMM_LOW_LATENCY, "low_latency"},
+    {COLL_SYMM_ONE_SHOT, "one_shot"},
+    {COLL_SYMM_TWO_SHOT, "two_shot"},
+    {COLL_SYMM_COPY_ENGINE, "copy_engine"},
+    {COLL_SYMM_KERNEL, "kernel"},
+    {COLL_SYMM_NEXT, "next"},
+    {0, NULL},
+};
+
+/* ---- parameters ---- */
+
+static void register_var(const char *name, const char *help, mca_base_var_type_t type,
+                         mca_base_var_info_lvl_t level, void *value)
+{
+    (void) mca_base_component_var_register(&mca_coll_symm_component.super.collm_version, name, help,
+                                           type, NULL, 0, 0, level, MCA_BASE_VAR_SCOPE_READONLY,
+                                           value);
+}
+
+static void register_algorithm(void)
+{
+    mca_base_var_enum_t *choices = NULL;
+    mca_coll_symm_component.algorithm = COLL_SYMM_AUTO;
+    /* Without the enumerator their numbers are still accepted. */
+    (void) mca_base_var_enum_create("coll_symm_algorithms", algorithms, &choices);
+    (void) mca_base_component_var_register(
+        &mca_coll_symm_component.super.collm_version, "algorithm",
+        "Algorithm of collectives on symmetric windows, used where it can serve the call: auto; of "
+        "reductions low_latency, one_shot or two_shot; of data movements low_latency, copy_engine "
+        "or kernel; next hands all to the next component (the same on all ranks; also an info key "
+        "of communicators; default: auto)",
+        MCA_BASE_VAR_TYPE_INT, choices, 0, 0, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY,
+        &mca_coll_symm_component.algorithm);
+    if (NULL != choices) {
+        OBJ_RELEASE(choices);
+    }
+}
+
+static void register_sizes(void)
+{
+    mca_coll_symm_component_t *component = &mca_coll_symm_component;
+    component->one_shot_max_system = DEFAULT_ONE_SHOT_MAX_SYSTEM;
+    component->one_shot_max_cuda = DEFAULT_ONE_SHOT_MAX_CUDA;
+    component->kernel_max = DEFAULT_KERNEL_MAX;
+    component->scratch_bytes = DEFAULT_SCRATCH_BYTES;
+    register_var("one_shot_max_system",
+                 "Largest all-reduce on host memory that each rank does for itself, reading all "
+                 "inputs (bytes; the same on all ranks; info key of communicators: "
+                 "coll_symm_one_shot_max; default: 16384)",
+                 MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->one_shot_max_system);
+    register_var("one_shot_max_cuda",
+                 "Largest all-reduce on GPU memory that each rank does for itself, reading all "
+                 "inputs (bytes; the same on all ranks; info key of communicators: "
+                 "coll_symm_one_shot_max; default: 524288)",
+                 MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->one_shot_max_cuda);
+    register_var(
+        "kernel_max",
+        "Most bytes that a rank moves in a data movement between GPUs by a kernel; more is "
+        "copied by copy engines (bytes; per process; also an info key of communicators; "
+        "default: 1048576)",
+        MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->kernel_max);
+    register_var("scratch_bytes",
+                 "GPU memory per rank and communicator through which collectives move what is in "
+                 "no window, made when it is needed first (bytes; 0: none, such calls are staged "
+                 "on the host; the same on all ranks; default: 64 MiB)",
+                 MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->scratch_bytes);
+}
+
+void coll_symm_policy_register(void)
+{
+    mca_coll_symm_component_t *component = &mca_coll_symm_component;
+    register_algorithm();
+    register_sizes();
+    component->copy_engine_only = false;
+    register_var("copy_engine_only",
+                 "Whether data movements between GPUs use copy engines alone and no multiprocessor "
+                 "(boolean; per process; also an info key of communicators; default: false)",
+                 MCA_BASE_VAR_TYPE_BOOL, OPAL_INFO_LVL_3, &component->copy_engine_only);
+    component->max_sms = 0;
+    register_var("max_sms",
+                 "Most multiprocessors of a GPU that the kernel of a collective uses (number; 0: "
+                 "all; per process; also an info key of communicators; default: 0)",
+                 MCA_BASE_VAR_TYPE_UNSIGNED_INT, OPAL_INFO_LVL_3, &component->max_sms);
+}
+
+static uint32_t all_if_none(uint64_t max_sms)
+{
+    return 0 == max_sms || UINT32_MAX < max_sms ? UINT32_MAX : (uint32_t) max_sms;
+}
+
+void coll_symm_policy_init(void)
+{
+    mca_coll_symm_component_t *component = &mca_coll_symm_component;
+    component->policy = (coll_symm_policy_t){
+        .one_shot_max = {component->one_shot_max_system, component->one_shot_max_cuda},
+        .gpu_max_ranks = SYMM_REDUCE_MAX_RANKS,
+        .scratch_bytes = component->scratch_bytes,
+        .algorithm = (coll_symm_algorithm_t) component->algorithm,
+        .copy_engine_only = component->copy_engine_only,
+        .max_multiprocessors = all_if_none(component->max_sms),
+        .kernel_max = component->kernel_max,
+    };
+}
+
+/* ---- info keys ---- */
+
+static bool read_algorithm(const char *text, coll_symm_policy_t *policy)
+{
+    for (const mca_base_var_enum_value_t *a = algorithms; NULL != a->string; ++a) {
+        if (0 == strcmp(text, a->string)) {
+            policy->algorithm = (coll_symm_algorithm_t) a->value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_copy_engine_only(const char *text, coll_symm_policy_t *policy)
+{
+    bool yes = 0 == strcmp(text, "true");
+    if (!yes && 0 != strcmp(text, "false")) {
+        return false;
+    }
+    policy->copy_engine_only = yes;
+    return true;
+}
+
+static bool read_number(const char *text, uint64_t *number_p)
+{
+    char *end;
+    errno = 0;
+    uint64_t number = strtoumax(text, &end, 10);
+    if ('0' > *text || '9' < *text || '\0' != *end || 0 != errno) {
+        return false;
+    }
+    *number_p = number;
+    return true;
+}
+
+static bool read_max_sms(const char *text, coll_symm_policy_t *policy)
+{
+    uint64_t number;
+    bool valid = read_number(text, &number);
+    policy->max_multiprocessors = valid ? all_if_none(number) : policy->max_multiprocessors;
+    return valid;
+}
+
+/* For windows of either kind: Open MPI's keys are too short for the parameters' names. */
+static bool read_one_shot_max(const char *text, coll_symm_policy_t *policy)
+{
+    uint64_t number;
+    bool valid = read_number(text, &number);
+    if (valid) {
+        policy->one_shot_max[0] = number;
+        policy->one_shot_max[1] = number;
+    }
+    return valid;
+}
+
+static bool read_kernel_max(const char *text, coll_symm_policy_t *policy)
+{
+    return read_number(text, &policy->kernel_max);
+}
+
+/* The keys, with the readers of their values, which change nothing when a value is none. */
+static const struct {
+    const char *key;
+    bool (*read)(const char *text, coll_symm_policy_t *policy);
+} keys[COLL_SYMM_KEYS] = {
+    {"coll_symm_algorithm", read_algorithm},
+    {"coll_symm_copy_engine_only", read_copy_engine_only},
+    {"coll_symm_max_sms", read_max_sms},
+    {"coll_symm_one_shot_max", read_one_shot_max},
+    {"coll_symm_kernel_max", read_kernel_max},
+};
+
+static const char *algorithm_name(coll_symm_algorithm_t algorithm)
+{
+    const mca_base_var_enum_value_t *a = algorithms;
+    while (NULL != a->string && algorithm != (coll_symm_algorithm_t) a->value) {
+        ++a;
+    }
+    return NULL == a->string ? "auto" : a->string;
+}
+
+/* Writes the component's values, in the order of the keys. */
+static void write_values(char values[COLL_SYMM_KEYS][COLL_SYMM_VALUE_MAX])
+{
+    const mca_coll_symm_component_t *c = &mca_coll_symm_component;
+    (void) snprintf(values[0], COLL_SYMM_VALUE_MAX, "%s", algorithm_name(c->policy.algorithm));
+    (void) snprintf(values[1], COLL_SYMM_VALUE_MAX, "%s", c->copy_engine_only ? "true" : "false");
+    (void) snprintf(values[2], COLL_SYMM_VALUE_MAX, "%u", c->max_sms);
+    (void) snprintf(values[3], COLL_SYMM_VALUE_MAX, "%zu", c->one_shot_max_cuda);
+    (void) snprintf(values[4], COLL_SYMM_VALUE_MAX, "%zu", c->kernel_max);
+}
+
+/* Takes a value over; one that is wrong is told of and leaves things as they are. Returns whether
+ * it was taken. */
+static bool take_value(mca_coll_symm_module_t *module, int key, const char *value)
+{
+    if (!keys[key].read(value, &module->policy)) {
+        symm_log(SYMM_LOG_WARN, "info key %s of a communicator: \"%s\" is not a value of it",
+                 keys[key].key, value);
+        return false;
+    }
+    (void) snprintf(module->values[key], sizeof(module->values[key]), "%s", value);
+    module->policy_sum = coll_symm_policy_sum(&module->policy);
+    return true;
+}
+
+/* MPI_Comm_set_info. Answers with what MPI_Comm_get_info shall show. */
+static symm_ompi_info_text_t *answer_key(opal_infosubscriber_t *object, symm_ompi_info_text_t *key,
+                                         symm_ompi_info_text_t *value)
+{
+    mca_coll_symm_module_t *module = coll_symm_module_of((ompi_communicator_t *) object);
+    int k = 0;
+    while (0 != strcmp(keys[k].key, key)) {
+        ++k; /* we subscribe with these keys alone */
+    }
+    if (NULL == module) {
+        return NULL; /* another component serves the communicator */
+    }
+    if (NULL != value) {
+        (void) take_value(module, k, value); /* the answer tells */
+    }
+    return module->values[k];
+}
+
+void coll_symm_policy_attach(mca_coll_symm_module_t *module, ompi_communicator_t *comm)
+{
+    char value[COLL_SYMM_VALUE_MAX];
+    module->policy = mca_coll_symm_component.policy;
+    module->policy_sum = coll_symm_policy_sum(&module->policy);
+    if (NULL == comm->super.s_info) {
+        comm->super.s_info = OBJ_NEW(opal_info_t);
+    }
+    write_values(module->values);
+    for (int k = 0; k < COLL_SYMM_KEYS; ++k) {
+        if (symm_ompi_info_get(comm->super.s_info, keys[k].key, value, sizeof(value)) &&
+            !take_value(module, k, value)) {
+            symm_ompi_info_remove(comm->super.s_info, keys[k].key);
+        }
+        (void) opal_infosubscribe_subscribe(&comm->super, (symm_ompi_info_text_t *) keys[k].key,
+                                            module->values[k], answer_key);
+    }
+}

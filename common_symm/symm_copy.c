@@ -105,8 +105,13 @@ int symm_copy_blocking(void *dst, const void *src, size_t len)
 int symm_move_blocking(void *dst, const void *src, symm_typewalk_t *walk)
 {
     job_t job = {dst, src, 0, walk};
-    return copy_on_gpu((const char *) dst + symm_typecursor_next(&walk->a),
-                       (const char *) src + symm_typecursor_next(&walk->b), &job);
+    const char *first_dst = (const char *) dst + symm_typecursor_next(&walk->a);
+    const char *first_src = (const char *) src + symm_typecursor_next(&walk->b);
+    if (SYMM_POINTER_HOST == symm_pointer_kind(first_dst) &&
+        SYMM_POINTER_HOST == symm_pointer_kind(first_src)) {
+        return symm_host_ops.move(NULL, dst, src, walk, SYMM_KNOWN_NEITHER); /* needs no queue */
+    }
+    return copy_on_gpu(first_dst, first_src, &job);
 }
 
 void symm_copy_finalize(void)

@@ -14,8 +14,7 @@
  * logged. */
 SYMM_EXPORT int symm_copy_blocking(void *dst, const void *src, size_t len);
 
-/* The same for all that is left of walk, from src, its side b, to dst, its side a; at least one of
- * them is device memory. */
+/* The same for all that is left of walk, from src, its side b, to dst, its side a. */
 SYMM_EXPORT int symm_move_blocking(void *dst, const void *src, symm_typewalk_t *walk);
 
 /* Frees what these copies keep. No other call may be under way. */

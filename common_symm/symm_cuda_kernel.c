@@ -10,6 +10,7 @@
 #include "symm_log.h"
 #include "symm_reduce_kernel.h"
 #include "symm_reduce_params.h"
+#include "symm_stats.h"
 
 #include <mpi.h>
 #include <string.h>
@@ -124,6 +125,7 @@ static int launch_node(symm_queue_t *queue, const CUDA_KERNEL_NODE_PARAMS *node)
             SYMM_LOG_ERROR, symm_cuda.cuGraphLaunch(queue->exec, queue->streams[SYMM_LANE_MAIN]),
             "cuGraphLaunch");
     }
+    SYMM_COUNT(kernels, 1);
     queue->flag_pending = MPI_SUCCESS == rc;
     if (MPI_SUCCESS != rc) {
         queue->busy[SYMM_LANE_MAIN] = true; /* an earlier one may be under way: ask the stream */

@@ -68,7 +68,10 @@ struct ompi_osc_symm_module {
     osc_symm_target_t *targets;   /* [size] */
     bool dynamic;                 /* regions are looked up at each operation */
     osc_symm_own_t *own;          /* NULL for allocated memory */
-    bool noncontig;               /* the info key alloc_shared_noncontig is honoured */
+    bool driven;                  /* by MPI's progress, see osc_symm_request.h */
+    ompi_osc_symm_module_t *next_driven;
+    struct ompi_osc_symm_request *requests; /* not complete yet */
+    bool noncontig;                         /* the info key alloc_shared_noncontig is honoured */
     char hints[OSC_SYMM_HINT_COUNT][OSC_SYMM_HINT_TEXT_MAX]; /* the values in force */
     opal_mutex_t lock;
 
@@ -160,6 +163,16 @@ int ompi_osc_symm_rput(const void *origin_addr, int origin_count, ompi_datatype_
 int ompi_osc_symm_rget(void *origin_addr, int origin_count, ompi_datatype_t *origin_dt, int target,
                        ptrdiff_t target_disp, int target_count, ompi_datatype_t *target_dt,
                        ompi_win_t *win, ompi_request_t **request_p);
+/* Whether a transfer between a place that is mapped and the origin's memory is beyond the window's
+ * queue: the place is of another kind, or the origin is on a GPU and the window is not. */
+static inline bool ompi_osc_symm_is_foreign(const ompi_osc_symm_module_t *module,
+                                            const osc_symm_place_t *place, const void *origin)
+{
+    return !ompi_osc_symm_place_is_known(module, place) ||
+           (SYMM_KIND_SYSTEM == module->ops->kind &&
+            SYMM_POINTER_DEVICE == symm_pointer_kind(origin));
+}
+
 /* osc_symm_typed.c: a put or a get with any datatypes; an access epoch to target is open. */
 int ompi_osc_symm_transfer_typed(bool put, const void *origin_addr, int origin_count,
                                  ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,

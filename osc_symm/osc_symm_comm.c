@@ -56,11 +56,7 @@ FAST_PATH int start_copy(bool put, const ompi_osc_symm_module_t *module, const t
 {
     void *dst = put ? t->place.address : t->origin;
     const void *src = put ? t->origin : t->place.address;
-    if (!ompi_osc_symm_place_is_known(module, &t->place)) {
-        return symm_copy_blocking(dst, src, t->len);
-    }
-    if (SYMM_KIND_SYSTEM == module->ops->kind &&
-        SYMM_POINTER_DEVICE == symm_pointer_kind(t->origin)) {
+    if (ompi_osc_symm_is_foreign(module, &t->place, t->origin)) {
         return symm_copy_blocking(dst, src, t->len);
     }
     return module->ops->transfer(module->queue, dst, src, t->len,

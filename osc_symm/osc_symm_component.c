@@ -4,6 +4,7 @@
 #include "symm_config.h"
 
 #include "osc_symm.h"
+#include "osc_symm_request.h"
 
 #include "osc_symm_decide.h"
 #include "symm_device.h"
@@ -326,6 +327,7 @@ static int create_window(const request_context_t *context, symm_comm_t *comm,
         symm_window_free(window);
         return rc;
     }
+    ompi_osc_symm_drive_begin(ompi_osc_symm_module_of(context->win));
     if (!own) {
         *context->base = window->base;
     }

@@ -3,6 +3,7 @@
 #include "symm_config.h"
 
 #include "osc_symm.h"
+#include "osc_symm_request.h"
 
 #include <stdlib.h>
 
@@ -82,6 +83,7 @@ void ompi_osc_symm_module_destroy(ompi_win_t *win)
     if (NULL == module) {
         return;
     }
+    ompi_osc_symm_drive_end(module);
     ompi_osc_symm_own_disconnect(module);
     OBJ_DESTRUCT(&module->lock);
     free(module->targets);
@@ -96,6 +98,7 @@ int ompi_osc_symm_free(ompi_win_t *win)
     ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
     symm_window_t *window = module->window;
     (void) ompi_osc_symm_complete_operations(module); /* has logged a failure; teardown goes on */
+    ompi_osc_symm_drive_end(module);
     if (NULL != module->own) {
         /* Others may need us until they come here, and nobody needs us afterwards. */
         symm_window_control_barrier(window->mapping->control, window->rank, window->size,

@@ -67,9 +67,7 @@ static int move(ompi_osc_symm_module_t *module, const transfer_t *t, const osc_s
     const char *src = source(t)->address;
     begin_walk(t, &walk);
     const char *first = t->origin.address + symm_typecursor_next(t->put ? &walk.b : &walk.a);
-    if (!ompi_osc_symm_place_is_known(module, place) ||
-        (SYMM_KIND_SYSTEM == module->ops->kind &&
-         SYMM_POINTER_DEVICE == symm_pointer_kind(first))) {
+    if (ompi_osc_symm_is_foreign(module, place, first)) {
         return symm_move_blocking(dst, src, &walk);
     }
     return module->ops->move(module->queue, dst, src, &walk,

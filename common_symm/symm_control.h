@@ -21,8 +21,8 @@
 typedef struct symm_window_peer {
     _Alignas(SYMM_LINE_BYTES) _Atomic uint32_t arrivals; /* barriers this rank has come to */
     _Alignas(SYMM_LINE_BYTES) symm_rwlock_t lock;        /* MPI_Win_lock of this rank; all write */
-    _Alignas(SYMM_LINE_BYTES) symm_rwlock_t update;      /* one update of its memory at a time,
-                                                          * where atomics cannot do it; all write */
+    _Alignas(SYMM_LINE_BYTES) symm_gate_t update;        /* updates of its memory: with atomics
+                                                          * side by side, or alone; all write */
     _Alignas(SYMM_LINE_BYTES) _Atomic uint32_t
         completions; /* of origins, since creation; all write */
 } symm_window_peer_t;
@@ -30,7 +30,7 @@ typedef struct symm_window_peer {
 typedef struct symm_window_control {
     uint64_t identity; /* of this block among all of the host; written before anybody maps it */
     _Alignas(SYMM_LINE_BYTES) symm_room_t room; /* lock_all against exclusive locks; all write */
-    symm_window_peer_t peers[];                 /* [size], then the posts */
+    symm_window_peer_t peers[]; /* [size], then the posts, then who is inside the update gates */
 } symm_window_control_t;
 
 size_t symm_window_control_len(int size);
@@ -38,6 +38,15 @@ size_t symm_window_control_len(int size);
 /* The count of exposure epochs that target has posted to origin since creation. */
 SYMM_EXPORT _Atomic uint32_t *symm_window_control_post(symm_window_control_t *control, int size,
                                                        int origin, int target);
+
+/* How often origin is inside the update gate of target now; the words of one origin are next to
+ * each other. */
+SYMM_EXPORT _Atomic uint32_t *symm_window_control_inside(symm_window_control_t *control, int size,
+                                                         int origin, int target);
+
+/* Closes the update gate of target to all: waits until none of the ranks is inside, driving
+ * progress. Opened by symm_gate_open(). */
+SYMM_EXPORT void symm_window_control_close(symm_window_control_t *control, int size, int target);
 
 /* Barrier of all ranks; *round is this rank's own count of barriers, 0 at first. Orders what each
  * rank did before it with what any rank does after it. Drives progress. */

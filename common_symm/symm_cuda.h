@@ -26,6 +26,7 @@ struct symm_device {
     CUmodule modules[SYMM_FATBIN_COUNT];
     pthread_mutex_t kernels_lock; /* held while a kernel is looked up for the first time */
     /* The kernels found so far, NULL at first. */
+    _Atomic CUfunction atomic_kernels[SYMM_ATOMIC_OP_COUNT][SYMM_DTYPE_COUNT];
     _Atomic CUfunction batch_kernel;
     _Atomic CUfunction move_kernel;
     _Atomic CUfunction reduce_kernels[SYMM_OP_COUNT][SYMM_DTYPE_COUNT];
@@ -45,8 +46,8 @@ typedef struct symm_cuda_scope {
 int symm_cuda_enter(const symm_device_t *device, symm_cuda_scope_t *scope_p);
 void symm_cuda_leave(const symm_cuda_scope_t *scope);
 
-/* symm_cuda_queue.c's, symm_cuda_move.c's and symm_cuda_kernel.c's entries of the backend's table.
- */
+/* Entries of the backend's table in symm_cuda_queue.c, symm_cuda_move.c, symm_cuda_kernel.c and
+ * symm_cuda_atomic.c. */
 int symm_cuda_queue_create(symm_device_t *device, symm_queue_t **queue_p, symm_error_t *error);
 void symm_cuda_queue_destroy(symm_queue_t *queue);
 int symm_cuda_copy(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src, size_t len);
@@ -58,6 +59,9 @@ int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len)
 int symm_cuda_copy_many(symm_queue_t *queue, const symm_move_t *moves, uint32_t count,
                         uint32_t blocks_per_move);
 int symm_cuda_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
+int symm_cuda_atomic(symm_queue_t *queue, const symm_update_t *update);
+int symm_cuda_combine(symm_queue_t *queue, symm_op_t op, symm_dtype_t dtype, void *target,
+                      const void *origin, symm_reach_t reach, uint64_t count);
 int symm_cuda_queue_wait(symm_queue_t *queue);
 int symm_cuda_queue_test(symm_queue_t *queue, bool *done_p);
 int symm_cuda_queue_mark(symm_queue_t *queue, symm_mark_t *mark_p);

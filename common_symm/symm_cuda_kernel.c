@@ -184,7 +184,7 @@ static void fill_params(const symm_reduce_t *reduce, symm_reduce_params_t *param
     memcpy(params->dst, reduce->dst, reduce->ndst * sizeof(params->dst[0]));
 }
 
-static int launch_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks)
+int symm_cuda_launch_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks)
 {
     char name[SYMM_REDUCE_KERNEL_NAME_MAX];
     symm_reduce_params_t params;
@@ -207,7 +207,7 @@ int symm_cuda_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t 
     if (MPI_SUCCESS != rc) {
         return rc;
     }
-    rc = launch_reduce(queue, reduce, blocks);
+    rc = symm_cuda_launch_reduce(queue, reduce, blocks);
     symm_cuda_queue_end(queue, &scope);
     return rc;
 }

@@ -65,6 +65,7 @@ static int create_parts(symm_queue_t *queue, symm_error_t *error)
 static void destroy_parts(symm_queue_t *queue)
 {
     symm_cuda_batch_destroy(queue);
+    symm_cuda_atomics_free(queue);
     symm_cuda_launch_cleanup(queue);
     for (int lane = 0; lane < SYMM_LANE_COUNT; ++lane) {
         if (NULL != queue->streams[lane]) {
@@ -267,7 +268,16 @@ static bool look(symm_queue_t *queue)
 static void end_launches(symm_queue_t *queue, uint32_t done, int rc)
 {
     symm_cuda_batch_finish(queue, done, rc);
+    symm_cuda_atomics_finish(queue, done, rc);
     atomic_store_explicit(&queue->done_value, done, memory_order_release);
+}
+
+/* Launches all that is gathered; in the context. */
+static int launch_gathered(symm_queue_t *queue)
+{
+    int rc = symm_cuda_batch_launch(queue);
+    int also = symm_cuda_atomics_launch(queue);
+    return MPI_SUCCESS == rc ? also : rc;
 }
 
 /* Looks once, within the device's context if `entered` is MPI_SUCCESS: what was gathered is
@@ -276,7 +286,7 @@ static void end_launches(symm_queue_t *queue, uint32_t done, int rc)
 static int test(symm_queue_t *queue, int entered, bool *done_p)
 {
     (void) pthread_mutex_lock(&queue->lock); /* fails only on misuse */
-    int rc = MPI_SUCCESS == entered ? symm_cuda_batch_launch(queue) : entered;
+    int rc = MPI_SUCCESS == entered ? launch_gathered(queue) : entered;
     *done_p = look(queue);
     if (*done_p) {
         int failure = take_failure(queue);
@@ -337,12 +347,28 @@ int symm_cuda_queue_await(symm_queue_t *queue, uint32_t value)
 
 /* ---- marks ---- */
 
+/* Enters the context and launches what is gathered. */
+static int enter_and_launch(symm_queue_t *queue)
+{
+    symm_cuda_scope_t scope;
+    int rc = symm_cuda_enter(queue->device, &scope);
+    if (MPI_SUCCESS == rc) {
+        rc = launch_gathered(queue);
+        symm_cuda_leave(&scope);
+    }
+    return rc;
+}
+
 int symm_cuda_queue_mark(symm_queue_t *queue, symm_mark_t *mark_p)
 {
     int rc = MPI_SUCCESS;
     (void) pthread_mutex_lock(&queue->lock); /* fails only on misuse */
+    /* Which of two kinds that are gathered will be launched first is not known. */
+    if (symm_cuda_atomics_pending(queue)) {
+        rc = enter_and_launch(queue);
+    }
     /* Copies end without a word: the next launch will tell that they are done. */
-    if (queue->busy[SYMM_LANE_MAIN] && !queue->flag_pending) {
+    if (MPI_SUCCESS == rc && queue->busy[SYMM_LANE_MAIN] && !queue->flag_pending) {
         rc = symm_cuda_batch_promise(queue);
     }
     *mark_p = queue->flag_value + (symm_cuda_batch_pending(queue) ? 1 : 0);
@@ -354,18 +380,6 @@ bool symm_cuda_queue_passed(const symm_queue_t *queue, symm_mark_t mark)
 {
     uint32_t done = atomic_load_explicit(&queue->done_value, memory_order_acquire);
     return 0 <= (int32_t) (done - mark);
-}
-
-/* Launches what is gathered. */
-static int launch_gathered(symm_queue_t *queue)
-{
-    symm_cuda_scope_t scope;
-    int rc = symm_cuda_enter(queue->device, &scope);
-    if (MPI_SUCCESS == rc) {
-        rc = symm_cuda_batch_launch(queue);
-        symm_cuda_leave(&scope);
-    }
-    return rc;
 }
 
 /* Sees which launches are done, and from time to time whether the device has failed. */
@@ -393,8 +407,8 @@ int symm_cuda_queue_progress(symm_queue_t *queue)
     if (0 != pthread_mutex_trylock(&queue->lock)) {
         return MPI_SUCCESS;
     }
-    if (symm_cuda_batch_pending(queue)) {
-        rc = launch_gathered(queue);
+    if (symm_cuda_batch_pending(queue) || symm_cuda_atomics_pending(queue)) {
+        rc = enter_and_launch(queue);
     }
     int seen = see_launches(queue);
     (void) pthread_mutex_unlock(&queue->lock);

@@ -13,6 +13,8 @@
 #include "symm_done.h"
 #include "symm_fatbin.h"
 
+/* What gathers atomic updates (symm_cuda_atomic.c). */
+typedef struct symm_cuda_atomics symm_cuda_atomics_t;
 typedef struct symm_cuda_batch symm_cuda_batch_t; /* symm_cuda_batch.h */
 
 struct symm_queue {
@@ -33,6 +35,7 @@ struct symm_queue {
     CUgraph graph;               /* NULL until the first launch */
     CUgraphNode node;
     CUgraphExec exec;
+    symm_cuda_atomics_t *atomics; /* NULL until the first update */
 };
 
 /* Begins and ends a call on queue: its lock and its device's context. Returns MPI_SUCCESS or
@@ -52,6 +55,15 @@ int symm_cuda_queue_await(symm_queue_t *queue, uint32_t value);
 /* Marks that lane holds work that only its stream can tell the end of. */
 void symm_cuda_queue_note_copy(symm_queue_t *queue, symm_lane_t lane);
 
+/* Launches the updates gathered so far, if there are any. */
+int symm_cuda_atomics_launch(symm_queue_t *queue);
+bool symm_cuda_atomics_pending(const symm_queue_t *queue);
+/* Ends the launches of updates up to the given one: puts what they fetched into the host memory it
+ * is for, unless rc is a failure. */
+void symm_cuda_atomics_finish(symm_queue_t *queue, uint32_t done, int rc);
+/* Frees what updates keep; nothing is under way. Teardown. */
+void symm_cuda_atomics_free(symm_queue_t *queue);
+
 /* A kernel as the family's file keeps it: where its name is found, and room to remember it. */
 typedef struct symm_cuda_kernel {
     symm_fatbin_t fatbin;
@@ -64,6 +76,9 @@ typedef struct symm_cuda_kernel {
  * MPI_SUCCESS, or an MPI error class with the cause logged. */
 int symm_cuda_launch(symm_queue_t *queue, const symm_cuda_kernel_t *kernel, void *params,
                      uint32_t blocks, uint32_t threads);
+
+/* Launches a reduction; its sources and destinations are at most SYMM_REDUCE_MAX_RANKS. */
+int symm_cuda_launch_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
 
 /* Frees what launches made. Teardown. */
 void symm_cuda_launch_cleanup(symm_queue_t *queue);

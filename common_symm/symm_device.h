@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "mpi_symm.h"
+#include "symm_atomic.h"
 #include "symm_error.h"
 #include "symm_move.h"
 #include "symm_program_memory.h"
@@ -78,6 +79,21 @@ typedef enum symm_pointer_kind {
     SYMM_POINTER_HOST,   /* ordinary or pinned host memory: loads and stores work */
     SYMM_POINTER_DEVICE, /* memory of a GPU: only copies and kernels may touch it */
 } symm_pointer_kind_t;
+
+/* How operands and results of updates can be had. */
+typedef enum symm_reach {
+    SYMM_REACH_KERNEL, /* kernels read and write it */
+    SYMM_REACH_HOST,   /* ordinary or pinned host memory */
+    SYMM_REACH_COPY,   /* memory of another device or context: by copies alone */
+} symm_reach_t;
+
+/* An atomic update, one of those that make up a call. The targets of one call do not overlap. */
+typedef struct symm_update {
+    symm_atomic_t atomic; /* compare is host memory */
+    symm_reach_t origin, result;
+    bool ordered;     /* stay behind earlier updates of the same elements */
+    bool first, last; /* of its call */
+} symm_update_t;
 
 typedef struct symm_device_ops {
     symm_kind_t kind;
@@ -153,6 +169,14 @@ typedef struct symm_device_ops {
     /* Starts a reduction on the main lane. MPI_ERR_UNSUPPORTED_OPERATION when there are more
      * sources or destinations than max_ranks. */
     int (*reduce)(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
+    /* Starts an atomic update of mapped memory, which kernels reach. Small ones may wait for others
+     * until queue_wait. Origins in host memory are free again on return, others and results as with
+     * copy. */
+    int (*atomic)(symm_queue_t *queue, const symm_update_t *update);
+    /* Starts target[i] = target[i] op origin[i] on the main lane, without atomics: nobody else
+     * touches the targets until queue_wait. Otherwise as atomic. */
+    int (*combine)(symm_queue_t *queue, symm_op_t op, symm_dtype_t dtype, void *target,
+                   const void *origin, symm_reach_t reach, uint64_t count);
     /* Waits until all lanes are done, driving progress; their results are then visible to this
      * host, to every stream and to every peer. Returns MPI_ERR_OTHER, logging the cause, when the
      * device reports a failure. */

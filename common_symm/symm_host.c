@@ -255,6 +255,28 @@ static int host_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_
     return 0 == symm_reduce_host(reduce) ? MPI_SUCCESS : MPI_ERR_OP;
 }
 
+static int host_atomic(symm_queue_t *queue, const symm_update_t *update)
+{
+    (void) queue;
+    return 0 == symm_atomic_host(&update->atomic) ? MPI_SUCCESS : MPI_ERR_OP;
+}
+
+static int host_combine(symm_queue_t *queue, symm_op_t op, symm_dtype_t dtype, void *target,
+                        const void *origin, symm_reach_t reach, uint64_t count)
+{
+    (void) queue;
+    (void) reach;
+    const void *sources[] = {target, origin};
+    symm_reduce_t reduce = {.op = op,
+                            .dtype = dtype,
+                            .count = count,
+                            .nsrc = 2,
+                            .ndst = 1,
+                            .src = sources,
+                            .dst = &target};
+    return 0 == symm_reduce_host(&reduce) ? MPI_SUCCESS : MPI_ERR_OP;
+}
+
 static int host_queue_wait(symm_queue_t *queue)
 {
     (void) queue;
@@ -357,6 +379,8 @@ const symm_device_ops_t symm_host_ops = {
     .zero = host_zero,
     .copy_many = host_copy_many,
     .reduce = host_reduce,
+    .atomic = host_atomic,
+    .combine = host_combine,
     .queue_wait = host_queue_wait,
     .queue_test = host_queue_test,
     .queue_mark = host_queue_mark,

@@ -127,3 +127,23 @@ void symm_room_leave(symm_room_t *room, symm_room_class_t who)
     } while (!atomic_compare_exchange_weak_explicit(&room->state, &state, wanted,
                                                     memory_order_acq_rel, memory_order_relaxed));
 }
+
+void symm_gate_close(symm_gate_t *gate, const _Atomic uint32_t *inside, size_t stride, int count)
+{
+    uint32_t ticket = atomic_fetch_add(&gate->next, 1);
+    symm_spin_t spin = SYMM_SPIN_INIT;
+    while (ticket != atomic_load_explicit(&gate->serving, memory_order_acquire)) {
+        symm_spin_once(&spin);
+    }
+    for (int i = 0; i < count; ++i) {
+        const char *word = (const char *) inside + (size_t) i * stride;
+        while (0 != atomic_load((const _Atomic uint32_t *) (const void *) word)) {
+            symm_spin_once(&spin);
+        }
+    }
+}
+
+void symm_gate_open(symm_gate_t *gate)
+{
+    (void) atomic_fetch_add_explicit(&gate->serving, 1, memory_order_release);
+}

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "mpi_symm.h"
@@ -36,5 +37,39 @@ typedef struct symm_room {
 
 SYMM_EXPORT void symm_room_enter(symm_room_t *room, symm_room_class_t who, bool holds_lock);
 SYMM_EXPORT void symm_room_leave(symm_room_t *room, symm_room_class_t who);
+
+/* A gate to memory that many update side by side with atomics, or one alone without. Passing costs
+ * little and bounces no cache line between those who pass: each has a word of its own, that says
+ * how often it is inside. Closing is fair and looks at all these words. */
+typedef struct symm_gate {
+    _Atomic uint32_t next;    /* the next ticket to give to those who close */
+    _Atomic uint32_t serving; /* the one with this ticket may be alone */
+} symm_gate_t;
+
+/* Goes inside beside others, unless somebody is or waits to be alone; returns whether it did. Who
+ * did not should close the gate instead of trying again: that is served in turn. */
+static inline bool symm_gate_pass(symm_gate_t *gate, _Atomic uint32_t *inside)
+{
+    /* Sequentially consistent, as in close: of one who passes and one who closes at the same time
+     * at least one sees the other. The load of `serving` makes visible what was done alone. */
+    (void) atomic_fetch_add(inside, 1);
+    if (atomic_load(&gate->next) == atomic_load_explicit(&gate->serving, memory_order_acquire)) {
+        return true;
+    }
+    (void) atomic_fetch_sub_explicit(inside, 1, memory_order_release);
+    return false;
+}
+
+static inline void symm_gate_leave(_Atomic uint32_t *inside)
+{
+    /* Release: who closes the gate behind us sees what we did. */
+    (void) atomic_fetch_sub_explicit(inside, 1, memory_order_release);
+}
+
+/* Waits, driving progress, until nobody is inside; the words are `count` in number and `stride`
+ * bytes apart. The caller is not inside itself. */
+SYMM_EXPORT void symm_gate_close(symm_gate_t *gate, const _Atomic uint32_t *inside, size_t stride,
+                                 int count);
+SYMM_EXPORT void symm_gate_open(symm_gate_t *gate);
 
 #endif

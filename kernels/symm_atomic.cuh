@@ -73,6 +73,26 @@ SYMM_UPDATE_MOVE(SYMM_ATOMIC_NO_OP, no_op, old)
 SYMM_UPDATE_MOVE(SYMM_ATOMIC_CAS, cas, old == compare ? operand : old)
 #undef SYMM_UPDATE_MOVE
 
+/* Where an element is in a piece. */
+struct symm_place_t {
+    uint64_t row;
+    uint64_t element;
+
+    template <typename T> __device__ __forceinline__ int64_t offset(int64_t pitch) const
+    {
+        return static_cast<int64_t>(row) * pitch + static_cast<int64_t>(element * sizeof(T));
+    }
+};
+
+/* Unit i of rows of per_row units. */
+__device__ __forceinline__ symm_place_t symm_place(uint64_t i, uint64_t rows, uint64_t per_row)
+{
+    if (1 == rows) {
+        return {0, i};
+    }
+    return {i / per_row, i % per_row};
+}
+
 /* ---- operands and results, at any address ---- */
 
 template <typename T> __device__ __forceinline__ bool symm_is_aligned(const void *at)
@@ -111,14 +131,15 @@ template <typename T> __device__ __forceinline__ void symm_store_any(unsigned ch
     }
 }
 
-/* Element i of an array, or the one element that travels in the piece. */
+/* Element i of row `row` of an array, or the one element that travels in the piece. */
 template <typename T>
-__device__ __forceinline__ T symm_operand(const void *array, uint64_t value, uint64_t i)
+__device__ __forceinline__ T symm_operand(const void *array, int64_t pitch, uint64_t value,
+                                          symm_place_t at)
 {
     T one;
 
     if (nullptr != array) {
-        return symm_load_any<T>(static_cast<const unsigned char *>(array) + i * sizeof(T));
+        return symm_load_any<T>(static_cast<const unsigned char *>(array) + at.offset<T>(pitch));
     }
     memcpy(&one, &value, sizeof(T));
     return one;
@@ -208,33 +229,36 @@ template <typename Update, typename T, typename A, bool FETCH, uint32_t COUNT>
 __device__ __forceinline__ void symm_update_some(const symm_atomic_piece_t &piece, uint64_t i,
                                                  uint64_t stride)
 {
-    T *target = static_cast<T *>(piece.target);
+    unsigned char *target = static_cast<unsigned char *>(piece.target);
+    unsigned char *result = static_cast<unsigned char *>(piece.result);
+    symm_place_t at[COUNT];
     T operand[COUNT], old[COUNT];
 
 #pragma unroll
     for (uint32_t u = 0; u < COUNT; u++) {
+        at[u] = symm_place(i + u * stride, piece.rows, piece.count);
         operand[u] = T();
         if constexpr (SYMM_ATOMIC_NO_OP != Update::op) {
-            operand[u] = symm_operand<T>(piece.origin, piece.value[0], i + u * stride);
+            operand[u] = symm_operand<T>(piece.origin, piece.origin_pitch, piece.value[0], at[u]);
         }
     }
 #pragma unroll
     for (uint32_t u = 0; u < COUNT; u++) {
+        T *cell = reinterpret_cast<T *>(target + at[u].template offset<T>(piece.target_pitch));
         T compare = T();
         if constexpr (SYMM_ATOMIC_CAS == Update::op) {
-            compare = symm_operand<T>(piece.compare, piece.value[1], i + u * stride);
+            compare = symm_operand<T>(piece.compare, 0, piece.value[1], at[u]);
         }
         if constexpr (FETCH) {
-            old[u] = symm_fetch<Update, T, A>(target + i + u * stride, operand[u], compare);
+            old[u] = symm_fetch<Update, T, A>(cell, operand[u], compare);
         } else {
-            symm_update<Update, T, A>(target + i + u * stride, operand[u], compare);
+            symm_update<Update, T, A>(cell, operand[u], compare);
         }
     }
     if constexpr (FETCH) {
 #pragma unroll
         for (uint32_t u = 0; u < COUNT; u++) {
-            symm_store_any<T>(
-                static_cast<unsigned char *>(piece.result) + (i + u * stride) * sizeof(T), old[u]);
+            symm_store_any<T>(result + at[u].template offset<T>(piece.result_pitch), old[u]);
         }
     }
 }
@@ -243,37 +267,49 @@ template <typename Update, typename T, typename A, bool FETCH>
 __device__ __forceinline__ void symm_update_cells(const symm_atomic_piece_t &piece, uint64_t i,
                                                   uint64_t stride)
 {
-    for (; i + (SYMM_ATOMIC_DEPTH - 1) * stride < piece.count; i += SYMM_ATOMIC_DEPTH * stride) {
+    const uint64_t elements = piece.rows * piece.count;
+
+    for (; i + (SYMM_ATOMIC_DEPTH - 1) * stride < elements; i += SYMM_ATOMIC_DEPTH * stride) {
         symm_update_some<Update, T, A, FETCH, SYMM_ATOMIC_DEPTH>(piece, i, stride);
     }
-    for (; i < piece.count; i += stride) {
+    for (; i < elements; i += stride) {
         symm_update_some<Update, T, A, FETCH, 1>(piece, i, stride);
     }
 }
 
 /* ---- elements of 1 and 2 bytes ---- */
 
-/* The elements of a piece that lie in one aligned word. */
+/* The elements of a row that lie in one aligned word. */
 template <typename T> struct symm_word_part {
     static constexpr uint32_t most = sizeof(uint32_t) / sizeof(T);
 
     uint32_t *at;
-    uint64_t first; /* element of the piece */
-    uint32_t count;
+    symm_place_t first;
+    uint32_t count; /* may be 0 */
     uint32_t shift; /* of the first, bits */
 };
 
-template <typename T>
-__device__ __forceinline__ symm_word_part<T> symm_part(const symm_atomic_piece_t &piece, uint64_t w)
+/* Words that a row may touch, wherever it begins. */
+template <typename T> __device__ __forceinline__ uint64_t symm_words(uint64_t count)
 {
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(piece.target);
+    return (count * sizeof(T) + 3 + 3) / 4;
+}
+
+template <typename T>
+__device__ __forceinline__ symm_word_part<T> symm_part(const symm_atomic_piece_t &piece, uint64_t i)
+{
+    const symm_place_t word = symm_place(i, piece.rows, symm_words<T>(piece.count));
+    const uintptr_t begin =
+        reinterpret_cast<uintptr_t>(piece.target) + word.row * piece.target_pitch;
     const uintptr_t end = begin + piece.count * sizeof(T);
-    const uintptr_t at = (begin & ~uintptr_t(3)) + 4 * w;
+    const uintptr_t at = (begin & ~uintptr_t(3)) + 4 * word.element;
     const uintptr_t low = begin > at ? begin : at;
     const uintptr_t high = end < at + 4 ? end : at + 4;
 
-    return {reinterpret_cast<uint32_t *>(at), (low - begin) / sizeof(T),
-            static_cast<uint32_t>((high - low) / sizeof(T)), static_cast<uint32_t>(8 * (low - at))};
+    return {reinterpret_cast<uint32_t *>(at),
+            {word.row, (low - begin) / sizeof(T)},
+            low < high ? static_cast<uint32_t>((high - low) / sizeof(T)) : 0,
+            static_cast<uint32_t>(8 * (low - at))};
 }
 
 /* The word with its elements updated. */
@@ -297,11 +333,11 @@ __device__ __forceinline__ uint32_t symm_apply_part(const symm_word_part<T> &par
     return word;
 }
 
-/* Updates the elements in word w of the piece. */
+/* Updates the elements in one word of the piece. */
 template <typename Update, typename T, typename A>
-__device__ __forceinline__ void symm_update_word(const symm_atomic_piece_t &piece, uint64_t w)
+__device__ __forceinline__ void symm_update_word(const symm_atomic_piece_t &piece,
+                                                 const symm_word_part<T> &part)
 {
-    const symm_word_part<T> part = symm_part<T>(piece, w);
     cuda::atomic_ref<uint32_t, cuda::thread_scope_system> word(*part.at);
     T operand[symm_word_part<T>::most], compare[symm_word_part<T>::most];
 
@@ -309,10 +345,12 @@ __device__ __forceinline__ void symm_update_word(const symm_atomic_piece_t &piec
     for (uint32_t e = 0; e < part.most; e++) {
         operand[e] = compare[e] = T();
         if (SYMM_ATOMIC_NO_OP != Update::op && e < part.count) {
-            operand[e] = symm_operand<T>(piece.origin, piece.value[0], part.first + e);
+            operand[e] = symm_operand<T>(piece.origin, piece.origin_pitch, piece.value[0],
+                                         {part.first.row, part.first.element + e});
         }
         if (SYMM_ATOMIC_CAS == Update::op && e < part.count) {
-            compare[e] = symm_operand<T>(piece.compare, piece.value[1], part.first + e);
+            compare[e] = symm_operand<T>(piece.compare, 0, piece.value[1],
+                                         {part.first.row, part.first.element + e});
         }
     }
     if (SYMM_ATOMIC_REPLACE == Update::op && nullptr == piece.result && part.count == part.most) {
@@ -329,8 +367,9 @@ __device__ __forceinline__ void symm_update_word(const symm_atomic_piece_t &piec
 #pragma unroll
     for (uint32_t e = 0; e < part.most; e++) {
         if (nullptr != piece.result && e < part.count) {
+            const symm_place_t at = {part.first.row, part.first.element + e};
             symm_store_any<T>(static_cast<unsigned char *>(piece.result) +
-                                  (part.first + e) * sizeof(T),
+                                  at.offset<T>(piece.result_pitch),
                               static_cast<T>(old >> (part.shift + 8 * sizeof(T) * e)));
         }
     }
@@ -340,11 +379,13 @@ template <typename Update, typename T, typename A>
 __device__ __forceinline__ void symm_update_words(const symm_atomic_piece_t &piece, uint64_t i,
                                                   uint64_t stride)
 {
-    const uint64_t lead = reinterpret_cast<uintptr_t>(piece.target) % 4;
-    const uint64_t words = (lead + piece.count * sizeof(T) + 3) / 4;
+    const uint64_t words = piece.rows * symm_words<T>(piece.count);
 
     for (; i < words; i += stride) {
-        symm_update_word<Update, T, A>(piece, i);
+        const symm_word_part<T> part = symm_part<T>(piece, i);
+        if (0 != part.count) {
+            symm_update_word<Update, T, A>(piece, part);
+        }
     }
 }
 

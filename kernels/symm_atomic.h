@@ -34,21 +34,26 @@ typedef unsigned symm_atomic_op_t;
 /* Bytes of the widest element. */
 #define SYMM_ATOMIC_MAX_BYTES 8
 
-/* target[i] = target[i] op origin[i] for count elements, one at a time in any order, each of them
- * atomic; result[i] is what target[i] was. target is aligned for its elements; origin and result
- * have any alignment, and overlap with nothing. */
+/* Rows of elements, pitch bytes apart in each memory. target[i] = target[i] op origin[i] for all
+ * elements of all rows, one at a time in any order, each of them atomic; result[i] is what
+ * target[i] was. Targets are aligned for their elements; origins and results have any alignment,
+ * and overlap with nothing. */
 typedef struct symm_atomic {
     symm_atomic_op_t op;
     symm_dtype_t dtype;
-    uint64_t count;
+    uint64_t count; /* elements of a row */
+    uint64_t rows;  /* 1 or more */
     void *target;
     const void *origin;  /* NULL with SYMM_ATOMIC_NO_OP */
-    const void *compare; /* with SYMM_ATOMIC_CAS alone */
+    const void *compare; /* the one value, with SYMM_ATOMIC_CAS, of one element, alone */
     void *result;        /* NULL: nothing is fetched */
+    ptrdiff_t target_pitch, origin_pitch, result_pitch; /* of no meaning in a single row */
 } symm_atomic_t;
 
-/* Whether elements of dtype can be updated by op without a lock, at addresses that are aligned for
- * them. The unsigned integers have all that is defined by size. */
+/* Whether elements of dtype are of those that need no lock, where they are aligned. */
+SYMM_EXPORT bool symm_atomic_type(symm_dtype_t dtype);
+
+/* Whether op is there for such elements. Unsigned integers have all that is defined by size. */
 SYMM_EXPORT bool symm_atomic_defined(symm_atomic_op_t op, symm_dtype_t dtype);
 
 /* The unsigned integer of that many bytes. Returns whether there is one. */

@@ -120,6 +120,11 @@ bool symm_atomic_defined(symm_atomic_op_t op, symm_dtype_t dtype)
     return NULL != find_update(op, dtype);
 }
 
+bool symm_atomic_type(symm_dtype_t dtype)
+{
+    return symm_atomic_defined(SYMM_SUM, dtype);
+}
+
 bool symm_atomic_word(size_t bytes, symm_dtype_t *dtype_p)
 {
     switch (bytes) {
@@ -146,7 +151,15 @@ int symm_atomic_host(const symm_atomic_t *atomic)
     if (NULL == update) {
         return EINVAL;
     }
-    update(atomic);
+    symm_atomic_t row = *atomic;
+    for (uint64_t left = atomic->rows; 0 < left; left--) {
+        update(&row);
+        row.target = (char *) row.target + atomic->target_pitch;
+        row.origin = (const char *) row.origin + atomic->origin_pitch;
+        if (NULL != row.result) {
+            row.result = (char *) row.result + atomic->result_pitch;
+        }
+    }
     return 0;
 }
 

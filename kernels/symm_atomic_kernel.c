@@ -25,10 +25,10 @@ int symm_atomic_kernel_name(symm_atomic_op_t op, symm_dtype_t dtype, char *buf, 
     return 0;
 }
 
-uint32_t symm_atomic_blocks(uint64_t piece_count, uint64_t count, uint32_t multiprocessors)
+uint32_t symm_atomic_blocks(uint64_t piece_count, uint64_t elements, uint32_t multiprocessors)
 {
     uint32_t most = SYMM_ATOMIC_BLOCKS_PER_MULTIPROCESSOR * multiprocessors;
-    uint64_t threads = 1 == piece_count ? count : SYMM_ATOMIC_WARP * piece_count;
+    uint64_t threads = 1 == piece_count ? elements : SYMM_ATOMIC_WARP * piece_count;
     uint64_t blocks = threads / SYMM_ATOMIC_THREADS + (0 != threads % SYMM_ATOMIC_THREADS);
 
     if (blocks > most) {

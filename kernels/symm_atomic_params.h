@@ -14,15 +14,17 @@
 extern "C" {
 #endif
 
-/* A piece of memory to update, of consecutive elements. */
+/* Memory to update, in rows as in symm_atomic_t. */
 typedef struct symm_atomic_piece {
     void *target;
-    const void *origin;  /* NULL: the one operand is in value */
+    const void *origin;  /* NULL: the one operand is in value[0] */
     const void *compare; /* NULL: the one value to compare with is in value[1] */
     void *result;        /* NULL: nothing is fetched */
-    uint64_t count;      /* elements */
-    uint64_t value[2];   /* their first bytes */
-    uint64_t reserved;   /* makes it two sectors of memory; 0 */
+    uint64_t count;      /* elements of a row */
+    uint64_t rows;
+    int64_t target_pitch, origin_pitch, result_pitch;
+    uint64_t value[2]; /* their first bytes */
+    uint64_t reserved; /* makes the size a multiple of 32; 0 */
 } symm_atomic_piece_t;
 
 /* Pieces of one launch are updated in any order, so no two of them may touch the same element,
@@ -35,11 +37,11 @@ typedef struct symm_atomic_params {
 } symm_atomic_params_t;
 
 /* Threads of a block. A warp takes a piece; a single piece is shared out to all threads. */
-#define SYMM_ATOMIC_THREADS 512
+#define SYMM_ATOMIC_THREADS 256
 #define SYMM_ATOMIC_WARP    32
 
 /* Blocks that run on a multiprocessor at once, see SYMM_REDUCE_BLOCKS_PER_MULTIPROCESSOR. */
-#define SYMM_ATOMIC_BLOCKS_PER_MULTIPROCESSOR 2
+#define SYMM_ATOMIC_BLOCKS_PER_MULTIPROCESSOR 3
 
 /* A kernel is named SYMM_ATOMIC_KERNEL_PREFIX <op name> "_" <dtype name>: "symm_atomic_sum_f32". */
 #define SYMM_ATOMIC_KERNEL_PREFIX "symm_atomic_"
@@ -51,9 +53,9 @@ typedef struct symm_atomic_params {
  * EINVAL when op is not defined on dtype, ERANGE when buf is too short (buf untouched). */
 int symm_atomic_kernel_name(symm_atomic_op_t op, symm_dtype_t dtype, char *buf, size_t len);
 
-/* The number of blocks for piece_count pieces, of which the one has `count` elements if it is one,
- * on a device of that many multiprocessors; 1 or more. */
-uint32_t symm_atomic_blocks(uint64_t piece_count, uint64_t count, uint32_t multiprocessors);
+/* The number of blocks for piece_count pieces, of which the one has `elements` elements if it is
+ * one, on a device of that many multiprocessors; 1 or more. */
+uint32_t symm_atomic_blocks(uint64_t piece_count, uint64_t elements, uint32_t multiprocessors);
 
 #ifdef __cplusplus
 }

@@ -102,13 +102,3 @@ int ompi_osc_symm_remote_read(const ompi_osc_symm_module_t *module, const osc_sy
 {
     return transfer(module, place, false, local, local_count, remote, remote_count);
 }
-
-void ompi_osc_symm_update_lock(const ompi_osc_symm_module_t *module, int target)
-{
-    symm_rwlock_write(&module->window->mapping->control->peers[target].update);
-}
-
-void ompi_osc_symm_update_unlock(const ompi_osc_symm_module_t *module, int target)
-{
-    symm_rwlock_write_unlock(&module->window->mapping->control->peers[target].update);
-}

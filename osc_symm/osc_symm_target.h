@@ -10,8 +10,7 @@
  *
  * NOTE atomicity. Memory that not all ranks have mapped knows no atomics that all of them could
  * use. Where osc_symm_place_t.locked is set, every accumulate-class operation, the target's own
- * included, is done between ompi_osc_symm_update_lock() and ompi_osc_symm_update_unlock(): read,
- * combine, write. Where it is not set, the atomics of the memory are the one domain. Which it is
+ * included, is done with the target's update gate closed (symm_control.h): read, combine, write. Where it is not set, the atomics of the memory are the one domain. Which it is
  * depends on the place alone, so all origins agree. */
 #ifndef OSC_SYMM_TARGET_H
 #define OSC_SYMM_TARGET_H
@@ -46,7 +45,7 @@ typedef struct osc_symm_place {
     int target;
     osc_symm_reach_t reach;
     symm_kind_t kind; /* GPU memory is for copies and kernels, never for loads and stores */
-    bool locked;      /* accumulate-class operations need the target's update lock */
+    bool locked;      /* accumulate-class operations need the closed gate */
 } osc_symm_place_t;
 
 typedef struct ompi_osc_symm_module ompi_osc_symm_module_t;
@@ -75,10 +74,5 @@ int ompi_osc_symm_remote_write(const ompi_osc_symm_module_t *module, const osc_s
 int ompi_osc_symm_remote_read(const ompi_osc_symm_module_t *module, const osc_symm_place_t *place,
                               const struct iovec *local, size_t local_count,
                               const struct iovec *remote, size_t remote_count);
-
-/* Takes and gives back the lock of updates of target's memory: fair, between all threads of all
- * ranks, driving progress. Do not take two at a time. */
-void ompi_osc_symm_update_lock(const ompi_osc_symm_module_t *module, int target);
-void ompi_osc_symm_update_unlock(const ompi_osc_symm_module_t *module, int target);
 
 #endif

@@ -24,39 +24,59 @@ static CUresult check_atomic(const void *bytes)
     return CUDA_SUCCESS;
 }
 
-/* An operand: where the piece says, or in the piece itself. */
-static const void *touch_operand(const fake_run_t *run, const char *what, const void *address,
-                                 const uint64_t *value, size_t len)
+/* One row of a piece, by the addresses at which the fake can touch it. */
+static bool run_row(const fake_run_t *run, const symm_atomic_piece_t *piece, uint64_t row)
 {
-    return NULL == address ? value : fake_kernel_touch(run, what, 0, address, len, false);
+    const fake_kernel_t *kernel = run->launch->kernel;
+    size_t len = piece->count * symm_dtype_size((symm_dtype_t) kernel->dtype);
+    int64_t n = (int64_t) row;
+    symm_atomic_t atomic = {.op = kernel->op,
+                            .dtype = (symm_dtype_t) kernel->dtype,
+                            .count = piece->count,
+                            .rows = 1,
+                            .origin = &piece->value[0],
+                            .compare = &piece->value[1]};
+    atomic.target = fake_kernel_touch(run, "target", 0,
+                                      (char *) piece->target + n * piece->target_pitch, len, true);
+    if (NULL != piece->origin) {
+        atomic.origin = fake_kernel_touch(
+            run, "origin", 0, (const char *) piece->origin + n * piece->origin_pitch, len, false);
+    }
+    if (NULL != piece->compare) {
+        atomic.compare = fake_kernel_touch(run, "compare", 0, piece->compare, len, false);
+    }
+    if (NULL != piece->result) {
+        atomic.result = fake_kernel_touch(
+            run, "result", 0, (char *) piece->result + n * piece->result_pitch, len, true);
+    }
+    return NULL != atomic.target && NULL != atomic.origin && NULL != atomic.compare &&
+           (NULL != atomic.result || NULL == piece->result) && 0 == symm_atomic_host(&atomic);
+}
+
+static bool check_piece(const fake_run_t *run, const symm_atomic_piece_t *piece)
+{
+    const fake_kernel_t *kernel = run->launch->kernel;
+    size_t size = symm_dtype_size((symm_dtype_t) kernel->dtype);
+    bool one = 1 == piece->count && 1 == piece->rows;
+    if (0 == piece->count || 0 == piece->rows || 0 != (uintptr_t) piece->target % size ||
+        (1 < piece->rows && 0 != piece->target_pitch % (int64_t) size) || 0 != piece->reserved ||
+        (NULL == piece->origin && !one && SYMM_ATOMIC_NO_OP != kernel->op)) {
+        (void) fake_misuse(CUDA_SUCCESS,
+                           "kernel %s: a piece that is empty, misplaced, lacks its "
+                           "operands or has its reserved word set",
+                           kernel->name);
+        return false;
+    }
+    return true;
 }
 
 static bool run_piece(const fake_run_t *run, const symm_atomic_piece_t *piece)
 {
-    const fake_kernel_t *kernel = run->launch->kernel;
-    size_t size = symm_dtype_size((symm_dtype_t) kernel->dtype);
-    size_t len = piece->count * size;
-    symm_atomic_t atomic = {
-        .op = kernel->op, .dtype = (symm_dtype_t) kernel->dtype, .count = piece->count};
-    if (0 == len) {
-        return true;
+    bool good = check_piece(run, piece);
+    for (uint64_t row = 0; good && row < piece->rows; ++row) {
+        good = run_row(run, piece, row);
     }
-    if (0 != (uintptr_t) piece->target % size || 0 != piece->reserved ||
-        (1 < piece->count && NULL == piece->origin && SYMM_ATOMIC_NO_OP != kernel->op)) {
-        (void) fake_misuse(CUDA_SUCCESS,
-                           "kernel %s: a piece that is misplaced, lacks its operands "
-                           "or has its reserved word set",
-                           kernel->name);
-        return false;
-    }
-    atomic.target = fake_kernel_touch(run, "target", 0, piece->target, len, true);
-    atomic.origin = touch_operand(run, "origin", piece->origin, &piece->value[0], len);
-    atomic.compare = touch_operand(run, "compare", piece->compare, &piece->value[1], len);
-    if (NULL != piece->result) {
-        atomic.result = fake_kernel_touch(run, "result", 0, piece->result, len, true);
-    }
-    return NULL != atomic.target && NULL != atomic.origin && NULL != atomic.compare &&
-           (NULL != atomic.result || NULL == piece->result) && 0 == symm_atomic_host(&atomic);
+    return good;
 }
 
 static bool run_atomic(const fake_run_t *run)

@@ -158,6 +158,7 @@ static void check_update(symm_atomic_op_t op, symm_dtype_t dtype, uint64_t count
     symm_atomic_t atomic = {.op = op,
                             .dtype = dtype,
                             .count = count,
+                            .rows = 1,
                             .target = target,
                             .origin = SYMM_ATOMIC_NO_OP == op ? NULL : b.origin + 1,
                             .result = fetch ? b.result + GUARD - 1 : NULL};
@@ -199,6 +200,37 @@ static void every_op_on_every_type(void **state)
     assert_int_equal(96, updates);
 }
 
+/* Of 3 rows of 2 elements each, in targets 4 elements apart. */
+static void rows_have_pitches_of_their_own(void **state)
+{
+    (void) state;
+    uint32_t target[12], origin[9], result[6];
+    for (uint32_t i = 0; i < 12; i++) {
+        target[i] = 100 * i;
+        origin[i % 9] = i % 9;
+    }
+    symm_atomic_t atomic = {.op = SYMM_SUM,
+                            .dtype = SYMM_UINT32,
+                            .count = 2,
+                            .rows = 3,
+                            .target = target + 8,
+                            .origin = origin,
+                            .result = result,
+                            .target_pitch = -16,
+                            .origin_pitch = 12,
+                            .result_pitch = 8};
+    assert_int_equal(0, symm_atomic_host(&atomic));
+    for (uint32_t row = 0; row < 3; row++) {
+        for (uint32_t i = 0; i < 4; i++) {
+            uint32_t at = 8 - 4 * row + i;
+            assert_int_equal(100 * at + (i < 2 ? 3 * row + i : 0), target[at]);
+            if (i < 2) {
+                assert_int_equal(100 * at, result[2 * row + i]);
+            }
+        }
+    }
+}
+
 static void compare_and_swap_stores_on_equality_alone(void **state)
 {
     (void) state;
@@ -215,6 +247,7 @@ static void compare_and_swap_stores_on_equality_alone(void **state)
             symm_atomic_t atomic = {.op = SYMM_ATOMIC_CAS,
                                     .dtype = dtype,
                                     .count = 1,
+                                    .rows = 1,
                                     .target = target + 8,
                                     .origin = &next,
                                     .compare = &compare,
@@ -234,8 +267,12 @@ static void undefined_updates_are_refused(void **state)
     (void) state;
     uint64_t word = 5, operand = 1;
     symm_dtype_t dtype;
-    symm_atomic_t atomic = {
-        .op = SYMM_BAND, .dtype = SYMM_FLOAT64, .count = 1, .target = &word, .origin = &operand};
+    symm_atomic_t atomic = {.op = SYMM_BAND,
+                            .dtype = SYMM_FLOAT64,
+                            .count = 1,
+                            .rows = 1,
+                            .target = &word,
+                            .origin = &operand};
     assert_int_equal(EINVAL, symm_atomic_host(&atomic));
     atomic.op = SYMM_ATOMIC_OP_COUNT;
     assert_int_equal(EINVAL, symm_atomic_host(&atomic));
@@ -267,6 +304,7 @@ static void *add_many(void *arg)
     symm_atomic_t atomic = {.op = shared->op,
                             .dtype = shared->dtype,
                             .count = 1,
+                            .rows = 1,
                             .target = shared->target,
                             .origin = SYMM_FLOAT32 == shared->dtype   ? (void *) &one_f32
                                       : SYMM_FLOAT64 == shared->dtype ? (void *) &one_f64
@@ -332,6 +370,7 @@ static void *count_up(void *arg)
             symm_atomic_t atomic = {.op = SYMM_ATOMIC_CAS,
                                     .dtype = dtype,
                                     .count = 1,
+                                    .rows = 1,
                                     .target = mine->target,
                                     .origin = &next,
                                     .compare = &compare,
@@ -383,19 +422,20 @@ static void kernels_are_named_by_op_and_carrier(void **state)
 static void blocks_fit_the_work(void **state)
 {
     (void) state;
-    assert_int_equal(64, sizeof(symm_atomic_piece_t));
+    assert_int_equal(96, sizeof(symm_atomic_piece_t));
     assert_int_equal(1, symm_atomic_blocks(1, 1, 132));
     assert_int_equal(1, symm_atomic_blocks(1, SYMM_ATOMIC_THREADS, 132));
     assert_int_equal(2, symm_atomic_blocks(1, SYMM_ATOMIC_THREADS + 1, 132));
-    assert_int_equal(264, symm_atomic_blocks(1, UINT64_C(1) << 40, 132));
-    assert_int_equal(1, symm_atomic_blocks(16, 0, 132));
-    assert_int_equal(63, symm_atomic_blocks(1000, 0, 132));
+    assert_int_equal(396, symm_atomic_blocks(1, UINT64_C(1) << 40, 132));
+    assert_int_equal(1, symm_atomic_blocks(8, 0, 132));
+    assert_int_equal(125, symm_atomic_blocks(1000, 0, 132));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_on_every_type),
+        cmocka_unit_test(rows_have_pitches_of_their_own),
         cmocka_unit_test(compare_and_swap_stores_on_equality_alone),
         cmocka_unit_test(undefined_updates_are_refused),
         cmocka_unit_test(sums_of_threads_are_exact),

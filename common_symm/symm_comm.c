@@ -391,7 +391,7 @@ void symm_comm_cache_mapping(symm_comm_t *comm, symm_mapping_t *mapping)
 {
     (void) pthread_mutex_lock(&comm->lock);
     symm_mapping_t *evicted = NULL;
-    if (!comm->shared || !mapping->ops->lasts(mapping->device) ||
+    if (!comm->shared || mapping->spoiled || !mapping->ops->lasts(mapping->device) ||
         mapping->cache_cost > symm_options.cache_bytes) {
         evicted = mapping;
     } else {

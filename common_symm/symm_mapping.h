@@ -29,6 +29,7 @@ struct symm_mapping {
     symm_window_control_t *control;
     uint32_t barrier_round;     /* this rank's count of barriers on the control block */
     uint32_t *posts_taken;      /* [size] exposure epochs of each target that we have started */
+    bool spoiled;               /* its counters do not balance: no other window may use it */
     uint32_t completions_taken; /* completions of origins that our waits have used up */
 };
 

@@ -206,5 +206,7 @@ int ompi_osc_symm_unlock_all(ompi_win_t *win);
 int ompi_osc_symm_sync(ompi_win_t *win);
 int ompi_osc_symm_flush(int target, ompi_win_t *win);
 int ompi_osc_symm_flush_all(ompi_win_t *win);
+/* Gives back all locks that this rank holds; its operations are complete. */
+void ompi_osc_symm_release_locks(ompi_osc_symm_module_t *module);
 
 #endif

@@ -57,21 +57,26 @@ int ompi_osc_symm_lock(int lock_type, int target, int assertion, ompi_win_t *win
     return OMPI_SUCCESS;
 }
 
+/* Gives back what was locked of target. */
+static void release(const ompi_osc_symm_module_t *module, int target)
+{
+    symm_window_control_t *control = control_of(module);
+    if (OSC_SYMM_HELD_EXCLUSIVE == module->held[target]) {
+        symm_rwlock_write_unlock(&control->peers[target].lock);
+        symm_room_leave(&control->room, SYMM_ROOM_EXCLUSIVE);
+    } else if (OSC_SYMM_HELD_SHARED == module->held[target]) {
+        symm_rwlock_read_unlock(&control->peers[target].lock);
+    }
+}
+
 int ompi_osc_symm_unlock(int target, ompi_win_t *win)
 {
     ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
-    symm_window_control_t *control = control_of(module);
-    osc_symm_held_t held = (osc_symm_held_t) module->held[target];
-    if (OSC_SYMM_HELD_NONE == held) {
+    if (OSC_SYMM_HELD_NONE == module->held[target]) {
         return MPI_ERR_RMA_SYNC;
     }
     int rc = ompi_osc_symm_complete_operations(module);
-    if (OSC_SYMM_HELD_EXCLUSIVE == held) {
-        symm_rwlock_write_unlock(&control->peers[target].lock);
-        symm_room_leave(&control->room, SYMM_ROOM_EXCLUSIVE);
-    } else if (OSC_SYMM_HELD_SHARED == held) {
-        symm_rwlock_read_unlock(&control->peers[target].lock);
-    }
+    release(module, target);
     OPAL_THREAD_LOCK(&module->lock);
     module->held[target] = OSC_SYMM_HELD_NONE;
     --module->held_count;
@@ -94,6 +99,14 @@ int ompi_osc_symm_lock_all(int assertion, ompi_win_t *win)
     return OMPI_SUCCESS;
 }
 
+static void release_all(ompi_osc_symm_module_t *module)
+{
+    if (!module->lock_all_nocheck) {
+        symm_room_leave(&control_of(module)->room, SYMM_ROOM_ALL);
+    }
+    module->lock_all = false;
+}
+
 int ompi_osc_symm_unlock_all(ompi_win_t *win)
 {
     ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
@@ -101,11 +114,20 @@ int ompi_osc_symm_unlock_all(ompi_win_t *win)
         return MPI_ERR_RMA_SYNC;
     }
     int rc = ompi_osc_symm_complete_operations(module);
-    if (!module->lock_all_nocheck) {
-        symm_room_leave(&control_of(module)->room, SYMM_ROOM_ALL);
-    }
-    module->lock_all = false;
+    release_all(module);
     return rc;
+}
+
+void ompi_osc_symm_release_locks(ompi_osc_symm_module_t *module)
+{
+    if (module->lock_all) {
+        release_all(module);
+    }
+    for (int r = 0; 0 < module->held_count && r < module->window->size; ++r) {
+        release(module, r);
+        module->held_count -= OSC_SYMM_HELD_NONE == module->held[r] ? 0 : 1;
+        module->held[r] = OSC_SYMM_HELD_NONE;
+    }
 }
 
 int ompi_osc_symm_sync(ompi_win_t *win)
@@ -119,13 +141,28 @@ int ompi_osc_symm_sync(ompi_win_t *win)
     return OMPI_SUCCESS;
 }
 
+/* Flushes between two in which MPI makes progress, which takes longer than a flush itself. */
+#define FLUSHES_PER_PROGRESS 32
+
+/* Completes operations. A loop that polls memory with operations and flushes must not starve the
+ * rest of MPI, nor those who need this rank to reach its memory. */
+static int flush(const ompi_osc_symm_module_t *module)
+{
+    static _Thread_local unsigned flushes;
+    int rc = ompi_osc_symm_complete_operations(module);
+    if (NULL != module->own || 0 == ++flushes % FLUSHES_PER_PROGRESS) {
+        opal_progress();
+    }
+    return rc;
+}
+
 int ompi_osc_symm_flush(int target, ompi_win_t *win)
 {
     ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
     if (!module->lock_all && OSC_SYMM_HELD_NONE == module->held[target]) {
         return MPI_ERR_RMA_SYNC;
     }
-    return ompi_osc_symm_complete_operations(module);
+    return flush(module);
 }
 
 int ompi_osc_symm_flush_all(ompi_win_t *win)
@@ -134,5 +171,5 @@ int ompi_osc_symm_flush_all(ompi_win_t *win)
     if (!module->lock_all && 0 == module->held_count) {
         return MPI_ERR_RMA_SYNC;
     }
-    return ompi_osc_symm_complete_operations(module);
+    return flush(module);
 }

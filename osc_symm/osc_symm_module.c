@@ -99,6 +99,9 @@ int ompi_osc_symm_free(ompi_win_t *win)
     symm_window_t *window = module->window;
     (void) ompi_osc_symm_complete_operations(module); /* has logged a failure; teardown goes on */
     ompi_osc_symm_drive_end(module);
+    /* An epoch that is open is the program's fault, and shall be nobody else's. */
+    ompi_osc_symm_release_locks(module);
+    window->mapping->spoiled = module->started || module->posted;
     if (NULL != module->own) {
         /* Others may need us until they come here, and nobody needs us afterwards. */
         symm_window_control_barrier(window->mapping->control, window->rank, window->size,

@@ -69,7 +69,7 @@ void symm_window_control_barrier(symm_window_control_t *control, int rank, int s
 }
 
 /* Rows are on lines of their own. */
-static size_t row_len(int size)
+static size_t block_row_len(int size)
 {
     return round_to_line((size_t) size * sizeof(symm_block_t));
 }
@@ -77,7 +77,7 @@ static size_t row_len(int size)
 size_t symm_comm_control_len(int size)
 {
     size_t rows = SYMM_ROW_RANKS_MAX < size ? 0 : 2 * (size_t) size;
-    return (size_t) size * sizeof(symm_comm_peer_t) + rows * row_len(size);
+    return (size_t) size * sizeof(symm_comm_peer_t) + rows * block_row_len(size);
 }
 
 symm_block_t *symm_comm_control_row(symm_comm_control_t *control, int size, int rank, int slot)
@@ -86,5 +86,6 @@ symm_block_t *symm_comm_control_row(symm_comm_control_t *control, int size, int 
         return NULL;
     }
     char *rows = (char *) control + (size_t) size * sizeof(symm_comm_peer_t);
-    return (symm_block_t *) (void *) (rows + (2 * (size_t) rank + (size_t) slot) * row_len(size));
+    return (symm_block_t *) (void *) (rows +
+                                      (2 * (size_t) rank + (size_t) slot) * block_row_len(size));
 }

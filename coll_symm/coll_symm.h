@@ -125,6 +125,7 @@ typedef struct coll_symm_steps {
  */
 typedef struct coll_symm_share {
     uint64_t count, first, own;
+    const int *counts; /* [size] of scattered results, NULL: all ranks get alike */
 } coll_symm_share_t;
 
 /* A call under way, on the caller's stack. Each collective fills what stands first. */
@@ -287,6 +288,20 @@ void coll_symm_describe_reduction(coll_symm_call_t *call, size_t count,
 
 /* The plan's work of every collective that combines elements. */
 int coll_symm_combine(coll_symm_call_t *call);
+
+/* The elements of the inputs, [*first_p, *first_p + *own_p), that rank's result is of, for all that
+ * get one; and of how many ranks' inputs, from rank 0 on. */
+void coll_symm_share_of(const coll_symm_call_t *call, int rank, uint64_t *first_p, uint64_t *own_p);
+int coll_symm_ranks_for(const coll_symm_call_t *call, int rank);
+
+/* Blocks for the kernel of a reduction of `bytes` bytes of each source, 0 on the host. */
+uint32_t coll_symm_reduce_blocks(const coll_symm_call_t *call, const symm_mapping_t *mapping,
+                                 uint64_t bytes);
+
+/* ---- coll_symm_pipeline.c: reductions through scratch ---- */
+
+/* This rank's work of the paths that name the scratch; the barrier behind it is the caller's. */
+int coll_symm_combine_through_scratch(coll_symm_call_t *call);
 
 /* ---- coll_symm_report.c ---- */
 

@@ -140,20 +140,20 @@ void coll_symm_call_one_output(coll_symm_call_t *call)
     call->mine.bytes = call->recv_len;
 }
 
-/* Makes the scratch if the plan needs it, or lets the next component do the call where it cannot be
- * had: on all ranks alike. */
+/* Makes the scratch if the plan needs it, or chooses again without where it cannot be had: on all
+ * ranks alike. */
 static void provide_scratch(coll_symm_call_t *call)
 {
     mca_coll_symm_module_t *module = call->module;
     symm_comm_t *comm = module->comm;
-    if (COLL_SYMM_COPY_SCRATCH != call->plan.path || NULL != comm->scratch) {
+    if (!coll_symm_path_uses_scratch(call->plan.path) || NULL != comm->scratch) {
         return;
     }
     size_t bytes = (size_t) module->policy.scratch_bytes;
-    comm->scratch_failed =
-        comm->scratch_failed ||
-        MPI_SUCCESS != symm_comm_make_scratch(comm, bytes, "the scratch of collectives");
-    call->plan.path = comm->scratch_failed ? COLL_SYMM_PASS : call->plan.path;
+    if (MPI_SUCCESS != symm_comm_make_scratch(comm, bytes, "the scratch of collectives")) {
+        module->policy.scratch_bytes = 0;
+        coll_symm_plan_choose(call->work->all, comm->exchange.size, &module->policy, &call->plan);
+    }
 }
 
 static int carry_out(coll_symm_call_t *call)

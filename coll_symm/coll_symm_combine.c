@@ -38,8 +38,7 @@ void coll_symm_describe_reduction(coll_symm_call_t *call, size_t count,
     call->share.count = count;
 }
 
-/* How many ranks, from rank 0 on, rank's result is of. */
-static int ranks_for(const coll_symm_call_t *call, int rank)
+int coll_symm_ranks_for(const coll_symm_call_t *call, int rank)
 {
     switch (coll_symm_traits(call->mine.collective)->prefix) {
     case COLL_SYMM_INCLUSIVE:
@@ -51,9 +50,24 @@ static int ranks_for(const coll_symm_call_t *call, int rank)
     }
 }
 
+void coll_symm_share_of(const coll_symm_call_t *call, int rank, uint64_t *first_p, uint64_t *own_p)
+{
+    const coll_symm_share_t *share = &call->share;
+    *first_p = 0;
+    *own_p = share->count;
+    if (COLL_SYMM_SAME == coll_symm_traits(call->mine.collective)->recv) {
+        return;
+    }
+    *own_p = NULL == share->counts ? share->count / (uint64_t) size_of(call)
+                                   : (uint64_t) share->counts[rank];
+    for (int r = 0; r < rank; ++r) {
+        *first_p += NULL == share->counts ? *own_p : (uint64_t) share->counts[r];
+    }
+}
+
 static int own_ranks(const coll_symm_call_t *call)
 {
-    return ranks_for(call, call->module->comm->exchange.rank);
+    return coll_symm_ranks_for(call, call->module->comm->exchange.rank);
 }
 
 static size_t element_size(const coll_symm_call_t *call)
@@ -73,14 +87,19 @@ static symm_reduce_t make_reduce(const coll_symm_call_t *call, uint64_t count, i
                            .dst = call->work->dst};
 }
 
+uint32_t coll_symm_reduce_blocks(const coll_symm_call_t *call, const symm_mapping_t *mapping,
+                                 uint64_t bytes)
+{
+    uint32_t all = mapping->ops->multiprocessors(mapping->device);
+    uint32_t most = call->module->policy.max_multiprocessors;
+    return 0 == all ? 0 : symm_reduce_blocks(bytes, all < most ? all : most);
+}
+
 /* Starts it on the device that the windows are on. */
 static int start(coll_symm_call_t *call, const symm_mapping_t *mapping, const symm_reduce_t *reduce)
 {
     uint64_t bytes = reduce->count * symm_dtype_size(reduce->dtype);
-    uint32_t multiprocessors = mapping->ops->multiprocessors(mapping->device);
-    if (0 < multiprocessors) {
-        call->blocks = symm_reduce_blocks(bytes, multiprocessors);
-    }
+    call->blocks = coll_symm_reduce_blocks(call, mapping, bytes);
     return mapping->ops->reduce(mapping->queue, reduce, call->blocks);
 }
 
@@ -163,13 +182,14 @@ static int start_prefixes(coll_symm_call_t *call, const symm_mapping_t *mapping,
                           uint64_t count)
 {
     int rc = MPI_SUCCESS;
-    for (int r = size_of(call) - 1; MPI_SUCCESS == rc && 0 <= r && 0 < ranks_for(call, r); --r) {
+    for (int r = size_of(call) - 1; MPI_SUCCESS == rc && 0 <= r && 0 < coll_symm_ranks_for(call, r);
+         --r) {
         char *output = coll_symm_call_recv_of(call, r);
         if (NULL == output) {
             return MPI_ERR_INTERN;
         }
         call->work->dst[0] = output + first * element_size(call);
-        symm_reduce_t reduce = make_reduce(call, count, ranks_for(call, r), 1);
+        symm_reduce_t reduce = make_reduce(call, count, coll_symm_ranks_for(call, r), 1);
         rc = start(call, mapping, &reduce);
     }
     return rc;
@@ -242,6 +262,9 @@ int coll_symm_combine(coll_symm_call_t *call)
         return copy_own(call);
     case COLL_SYMM_ONE_SHOT_PATH:
         return coll_symm_call_end(call, one_shot(call, call->recv));
+    case COLL_SYMM_ONE_SHOT_SCRATCH_PATH:
+    case COLL_SYMM_TWO_SHOT_CE_PATH:
+        return coll_symm_call_end(call, coll_symm_combine_through_scratch(call));
     case COLL_SYMM_TWO_SHOT_PATH:
         return coll_symm_call_end(call, scattered ? scatter_in_place(call) : two_shot(call));
     default:

@@ -68,19 +68,7 @@ static bool is_window(uint8_t place)
     return COLL_SYMM_WINDOW_SYSTEM == place || COLL_SYMM_WINDOW_CUDA == place;
 }
 
-/* The kind of window that a reduction works on: that of the first rank that passes one. */
-static coll_symm_place_t first_window(const coll_symm_descriptor_t *all, int size)
-{
-    for (int r = 0; r < size; ++r) {
-        uint8_t place = is_window(all[r].recv_place) ? all[r].recv_place : all[r].send_place;
-        if (is_window(place)) {
-            return (coll_symm_place_t) place;
-        }
-    }
-    return COLL_SYMM_WINDOW_SYSTEM;
-}
-
-/* That of a data movement: copies between host and GPU memory are the GPU's work. */
+/* The kind of window to work on: what touches both host and GPU memory is the GPU's work. */
 static coll_symm_place_t gpu_if_any(const coll_symm_descriptor_t *all, int size)
 {
     for (int r = 0; r < size; ++r) {
@@ -122,8 +110,7 @@ static summary_t summarize(const coll_symm_descriptor_t *all, int size)
                    .send_in = true,
                    .recv_in = true,
                    .recv_near = true,
-                   .place = coll_symm_traits(all[0].collective)->reduces ? first_window(all, size)
-                                                                         : gpu_if_any(all, size),
+                   .place = gpu_if_any(all, size),
                    .algorithm = (coll_symm_algorithm_t) all[0].algorithm};
     for (int r = 0; r < size; ++r) {
         include(&s, &all[r]);
@@ -172,6 +159,35 @@ int coll_symm_plan_mismatch(const coll_symm_descriptor_t *all, int size)
     return other;
 }
 
+size_t coll_symm_scratch_area(uint64_t len)
+{
+    return (size_t) (len / 3 / PIECE_ALIGN * PIECE_ALIGN);
+}
+
+size_t coll_symm_scratch_part(uint64_t len, int parts)
+{
+    return coll_symm_scratch_area(len) / (size_t) parts / PIECE_ALIGN * PIECE_ALIGN;
+}
+
+/* Whether copy engines may do the two-shot: every output is in a window, and it is asked for. */
+static bool may_use_copy_engines(const summary_t *s, const coll_symm_descriptor_t *first)
+{
+    return COLL_SYMM_COPY_ENGINE == s->algorithm && COLL_SYMM_ALLREDUCE == first->collective &&
+           s->recv_in && s->together;
+}
+
+/* What serves a reduction on GPUs that no path without scratch does. */
+static coll_symm_path_t choose_scratch(const summary_t *s, const coll_symm_descriptor_t *first,
+                                       int size, const coll_symm_policy_t *policy)
+{
+    if (COLL_SYMM_WINDOW_CUDA != s->place || size > policy->gpu_max_ranks ||
+        0 == coll_symm_scratch_part(policy->scratch_bytes, size)) {
+        return COLL_SYMM_PASS;
+    }
+    return may_use_copy_engines(s, first) ? COLL_SYMM_TWO_SHOT_CE_PATH
+                                          : COLL_SYMM_ONE_SHOT_SCRATCH_PATH;
+}
+
 static coll_symm_path_t choose_reduction(const summary_t *s, const coll_symm_descriptor_t *first,
                                          int size, const coll_symm_policy_t *policy)
 {
@@ -187,6 +203,10 @@ static coll_symm_path_t choose_reduction(const summary_t *s, const coll_symm_des
     if (s->payload && (want_payload || !(one_shot || two_shot))) {
         return COLL_SYMM_PUSH_SLOT;
     }
+    coll_symm_path_t scratch = choose_scratch(s, first, size, policy);
+    if (COLL_SYMM_TWO_SHOT_CE_PATH == scratch) {
+        return scratch;
+    }
     if (one_shot && two_shot) {
         bool small = first->bytes <= policy->one_shot_max[gpu ? 1 : 0];
         bool prefer_one =
@@ -196,7 +216,7 @@ static coll_symm_path_t choose_reduction(const summary_t *s, const coll_symm_des
     if (one_shot) {
         return COLL_SYMM_ONE_SHOT_PATH;
     }
-    return two_shot ? COLL_SYMM_TWO_SHOT_PATH : COLL_SYMM_PASS;
+    return two_shot ? COLL_SYMM_TWO_SHOT_PATH : scratch;
 }
 
 /* Whether the output is an input, too, that others may not have had when theirs arrives. */
@@ -309,12 +329,18 @@ const char *coll_symm_plan_name(const coll_symm_plan_t *plan)
         return gpu ? "one_shot_sm" : "one_shot_host";
     case COLL_SYMM_TWO_SHOT_PATH:
         return gpu ? "two_shot_sm" : "two_shot_host";
+    case COLL_SYMM_ONE_SHOT_SCRATCH_PATH:
+        return "one_shot_scratch_sm";
+    case COLL_SYMM_TWO_SHOT_CE_PATH:
+        return "two_shot_ce";
     case COLL_SYMM_COPY_PUSH:
         return plan->kernel ? "copy_push_sm" : gpu ? "copy_push_ce" : "copy_push_host";
     case COLL_SYMM_COPY_PULL:
         return plan->kernel ? "copy_pull_sm" : gpu ? "copy_pull_ce" : "copy_pull_host";
     case COLL_SYMM_COPY_SCRATCH:
         return plan->kernel ? "copy_scratch_sm" : "copy_scratch_ce";
+    case COLL_SYMM_PATHS:
+        break;
     }
     return "?";
 }

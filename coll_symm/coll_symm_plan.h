@@ -106,8 +106,8 @@ typedef enum coll_symm_algorithm {
     COLL_SYMM_LOW_LATENCY,
     COLL_SYMM_ONE_SHOT,
     COLL_SYMM_TWO_SHOT,
-    COLL_SYMM_COPY_ENGINE, /* of data movements */
-    COLL_SYMM_KERNEL,      /* likewise, for small ones and for large */
+    COLL_SYMM_COPY_ENGINE, /* of data movements; of all-reduces a two-shot */
+    COLL_SYMM_KERNEL,      /* of data movements, for small ones and for large */
     COLL_SYMM_NEXT,        /* the next component */
 } coll_symm_algorithm_t;
 
@@ -143,6 +143,9 @@ typedef enum coll_symm_path {
     COLL_SYMM_COPY_PUSH,     /* each rank writes its contribution to all */
     COLL_SYMM_COPY_PULL,     /* each rank reads all contributions */
     COLL_SYMM_COPY_SCRATCH,  /* as push, through scratch where an output is in no window */
+    COLL_SYMM_ONE_SHOT_SCRATCH_PATH, /* each rank copies its input into scratch and reads all */
+    COLL_SYMM_TWO_SHOT_CE_PATH,      /* as two-shot, copy engines moving slices through scratch */
+    COLL_SYMM_PATHS
 } coll_symm_path_t;
 
 typedef struct coll_symm_plan {
@@ -192,6 +195,18 @@ static inline bool coll_symm_descriptor_on_gpu(const coll_symm_descriptor_t *d)
 /* Bytes of the part that a half of a rank's scratch has for each other rank, 0 when that is too
  * little to work with: pieces of that size travel through it. */
 size_t coll_symm_scratch_piece(uint64_t scratch_bytes, int size);
+
+/* Of a scratch of len bytes that reductions use: bytes of each of its two halves and of the area
+ * behind them, and of each of `parts` parts of these; multiples of 256, 0 when it is too little. */
+size_t coll_symm_scratch_area(uint64_t len);
+size_t coll_symm_scratch_part(uint64_t len, int parts);
+
+/* Whether the path works through scratch. */
+static inline bool coll_symm_path_uses_scratch(coll_symm_path_t path)
+{
+    return COLL_SYMM_ONE_SHOT_SCRATCH_PATH == path || COLL_SYMM_TWO_SHOT_CE_PATH == path ||
+           COLL_SYMM_COPY_SCRATCH == path;
+}
 
 /* Where the blocks for a rank that shows d land in COLL_SYMM_COPY_SCRATCH: in its scratch, or else
  * in its output at once. */

@@ -50,8 +50,9 @@ static void register_algorithm(void)
     (void) mca_base_component_var_register(
         &mca_coll_symm_component.super.collm_version, "algorithm",
         "Algorithm of collectives on symmetric windows, used where it can serve the call: auto; of "
-        "reductions low_latency, one_shot or two_shot; of data movements low_latency, copy_engine "
-        "or kernel; next hands all to the next component (the same on all ranks; also an info key "
+        "reductions low_latency, one_shot, two_shot or copy_engine, a two-shot that leaves most of "
+        "a GPU to others; of data movements low_latency, copy_engine or kernel; next hands all to "
+        "the next component (the same on all ranks; also an info key "
         "of communicators; default: auto)",
         MCA_BASE_VAR_TYPE_INT, choices, 0, 0, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY,
         &mca_coll_symm_component.algorithm);

@@ -35,41 +35,36 @@ static int next(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
     return call_next(call->module, call->arguments, sbuf, rbuf);
 }
 
-static size_t count_of(const arguments_t *a, int rank)
-{
-    return (size_t) (NULL == a->counts ? a->count : a->counts[rank]);
-}
-
 /* Fills in this rank's share. Returns whether every rank's result could be moved to the front. */
 static bool find_share(coll_symm_call_t *call, const arguments_t *a)
 {
     const symm_exchange_t *exchange = &call->module->comm->exchange;
-    size_t first = 0;
+    uint64_t first, own;
     bool movable = true;
-    for (int r = 0; r < exchange->size; ++r) {
-        size_t own = count_of(a, r);
-        if (r == exchange->rank) {
-            call->share.first = first;
-            call->share.own = own;
-        }
-        movable = movable && (0 == first || own / first < PIECES_MAX);
-        first += own;
+    call->share.counts = a->counts;
+    call->share.count = (uint64_t) a->count * (uint64_t) exchange->size;
+    for (int r = 0; NULL != a->counts && r < exchange->size; ++r) {
+        call->share.count += (uint64_t) a->counts[r];
     }
-    call->share.count = first;
+    for (int r = 0; r < exchange->size; ++r) {
+        coll_symm_share_of(call, r, &first, &own);
+        movable = movable && (0 == first || own / first < PIECES_MAX);
+    }
+    coll_symm_share_of(call, exchange->rank, &call->share.first, &call->share.own);
     return movable;
 }
 
 static void describe(coll_symm_call_t *call, const arguments_t *a)
 {
     bool in_place = MPI_IN_PLACE == call->sbuf;
+    call->mine.collective =
+        NULL == a->counts ? COLL_SYMM_REDUCE_SCATTER_BLOCK : COLL_SYMM_REDUCE_SCATTER;
     bool movable = find_share(call, a);
     size_t all = (size_t) call->share.count;
     size_t own = in_place ? all : (size_t) call->share.own;
     (void) coll_symm_call_input(call, in_place ? call->rbuf : call->sbuf, all, a->dtype, 0);
     (void) coll_symm_call_output(call, call->rbuf, own, a->dtype, 0);
     coll_symm_describe_reduction(call, all, a->dtype, a->op);
-    call->mine.collective =
-        NULL == a->counts ? COLL_SYMM_REDUCE_SCATTER_BLOCK : COLL_SYMM_REDUCE_SCATTER;
     call->mine.flags |= in_place && !movable ? COLL_SYMM_UNSUPPORTED : 0;
 }
 

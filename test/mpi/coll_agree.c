@@ -144,10 +144,11 @@ static bool on_gpu(void)
     return SYMM_KIND_CUDA_DEVICE == mt_kind;
 }
 
-/* How a large call is done that no plan serves: with one rank all are served. */
+/* How a large reduction is done where some rank's memory is in no window: through scratch on GPUs,
+ * by the next component on the host; with one rank all are served. */
 static way_t passed_if_many(void)
 {
-    return 1 < mt_size ? PASSED : ANY_WAY;
+    return on_gpu() ? SERVED : 1 < mt_size ? PASSED : ANY_WAY;
 }
 
 /* ---- different windows and offsets ---- */
@@ -256,7 +257,7 @@ static void only_some_ranks_pass_window_memory(void)
         char *recv = in ? room_of(&first, 1) : outside + ROOM;
         mt_context("rank %d's are in the window", from);
         reduce(send, recv, MANY, MPI_COMM_WORLD, passed_if_many());
-        reduce(send, recv, FEW, MPI_COMM_WORLD, on_gpu() ? passed_if_many() : SERVED);
+        reduce(send, recv, FEW, MPI_COMM_WORLD, SERVED);
         gather(send, recv, MANY / (size_t) mt_size, MPI_COMM_WORLD, ANY_WAY);
         gather(send, recv, FEW, MPI_COMM_WORLD, ANY_WAY);
         send = in ? outside : room_of(&first, 0);

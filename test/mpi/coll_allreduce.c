@@ -11,19 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef ALLREDUCE_ALGORITHM
-#    define NAME "coll_allreduce_" ALLREDUCE_ALGORITHM
-#else
-#    define NAME "coll_allreduce"
+#ifndef NAME
+#    ifdef ALLREDUCE_ALGORITHM
+#        define NAME "coll_allreduce_" ALLREDUCE_ALGORITHM
+#    else
+#        define NAME "coll_allreduce"
+#    endif
 #endif
 
 #define LARGEST_COUNT ((size_t) (1 << 20) + 5)
 #define AREA          (LARGEST_COUNT * 8 + 4096)
 
+#ifdef SCRATCH_BYTES
+#    define OUTSIDE (0 == strcmp("auto", ALLREDUCE_ALGORITHM))
+#else
+#    define OUTSIDE false
+#endif
+
 /* Largest input that fits a slot: low latency is for host memory and no more bytes than these. */
 #define PAYLOAD_BYTES 1024
 
 static mt_win_t window;
+static char *memory; /* two areas: the window's, or GPU memory in no window */
 static uint64_t round_number;
 static const char *algorithm; /* "auto" when none is forced */
 
@@ -51,6 +60,12 @@ static const char *family_of(const call_t *c)
     if (0 == strcmp(algorithm, "two_shot")) {
         return "two_shot";
     }
+    if (OUTSIDE) {
+        return "one_shot_scratch";
+    }
+    if (0 == strcmp(algorithm, "copy_engine") && SYMM_KIND_CUDA_DEVICE == mt_kind) {
+        return "two_shot_ce";
+    }
     return payload && 0 == strcmp(algorithm, "low_latency") ? "low_latency" : NULL;
 }
 
@@ -77,8 +92,8 @@ static void check_bytes(const unsigned char *expected, const unsigned char *got,
 static void check_call(const call_t *c)
 {
     size_t len = c->count * c->type->size;
-    char *recv = window.base + AREA + MT_GUARD + c->recv_at;
-    char *send = c->in_place ? recv : window.base + MT_GUARD + c->send_at;
+    char *recv = memory + AREA + MT_GUARD + c->recv_at;
+    char *send = c->in_place ? recv : memory + MT_GUARD + c->send_at;
     uint64_t round = ++round_number;
     say(c);
     mr_input(c->type, c->op, mt_rank, round, host[0], c->count);
@@ -236,7 +251,7 @@ static void buffers_are_free_when_the_call_returns(void)
 {
     enum { COUNT = 5000 };
     static int64_t numbers[COUNT];
-    char *areas[2] = {window.base, window.base + AREA};
+    char *areas[2] = {memory, memory + AREA};
     for (int i = 0; i < 100; ++i) {
         int64_t *sum = numbers;
         mt_context("round %d", i);
@@ -286,11 +301,11 @@ static void check_rounding(size_t count)
         }
     }
     for (int again = 0; again < 3; ++again) {
-        mt_write(window.base, mine, count * sizeof(*mine));
-        mt_poison(window.base + AREA, count * sizeof(*mine));
-        CHECK_OK(MPI_Allreduce(window.base, window.base + AREA, (int) count, MPI_DOUBLE, MPI_SUM,
-                               MPI_COMM_WORLD));
-        mt_read(got, window.base + AREA, count * sizeof(*got));
+        mt_write(memory, mine, count * sizeof(*mine));
+        mt_poison(memory + AREA, count * sizeof(*mine));
+        CHECK_OK(
+            MPI_Allreduce(memory, memory + AREA, (int) count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+        mt_read(got, memory + AREA, count * sizeof(*got));
         bool near = true;
         for (size_t i = 0; i < count; ++i) {
             near = near && fabs(got[i] - exact[i]) < 1e-14 * mt_size;
@@ -343,11 +358,11 @@ static void sixteen_bit_floats_are_rounded_once(void)
                 mine[i] = r == mt_rank ? (uint16_t) bits : mine[i];
             }
         }
-        mt_write(window.base, mine, 2 * count);
-        mt_poison(window.base + AREA, 2 * count);
-        CHECK_OK(MPI_Allreduce(window.base, window.base + AREA, (int) count, types[1].handle,
+        mt_write(memory, mine, 2 * count);
+        mt_poison(memory + AREA, 2 * count);
+        CHECK_OK(MPI_Allreduce(memory, memory + AREA, (int) count, types[1].handle,
                                mr_op(&types[1], MR_SUM), MPI_COMM_WORLD));
-        mt_read(got, window.base + AREA, 2 * count);
+        mt_read(got, memory + AREA, 2 * count);
         size_t at = 0;
         while (at < count && round_to_bfloat16(sum[at]) == got[at]) {
             ++at;
@@ -386,7 +401,7 @@ static void sixteen_bit_handles(void)
 /* Each family is the automatic choice for some size. */
 static void every_family_is_chosen(void)
 {
-    if (0 != strcmp(algorithm, "auto") || 1 == mt_size) {
+    if (0 != strcmp(algorithm, "auto") || OUTSIDE || 1 == mt_size) {
         mt_note("left out, the algorithm is forced or there is but one rank");
         return;
     }
@@ -399,9 +414,9 @@ static void every_family_is_chosen(void)
     for (int i = 0; i < 3; ++i) {
         symm_stats_t before = mt_stats();
         mt_context("%zu floats", expected[i].count);
-        mt_write(window.base, host[0], expected[i].count * 4);
-        CHECK_OK(MPI_Allreduce(window.base, window.base + AREA, (int) expected[i].count, MPI_FLOAT,
-                               MPI_MAX, MPI_COMM_WORLD));
+        mt_write(memory, host[0], expected[i].count * 4);
+        CHECK_OK(MPI_Allreduce(memory, memory + AREA, (int) expected[i].count, MPI_FLOAT, MPI_MAX,
+                               MPI_COMM_WORLD));
         CHECK_SERVED(&before, expected[i].family);
     }
 }
@@ -410,6 +425,9 @@ static void read_algorithm(void)
 {
 #ifdef ALLREDUCE_ALGORITHM
     mt_set_param("coll_symm_algorithm", ALLREDUCE_ALGORITHM);
+#endif
+#ifdef SCRATCH_BYTES
+    mt_set_param("coll_symm_scratch_bytes", SCRATCH_BYTES);
 #endif
     algorithm = getenv("OMPI_MCA_coll_symm_algorithm");
     if (NULL == algorithm) {
@@ -421,10 +439,14 @@ int main(int argc, char **argv)
 {
     read_algorithm();
     mt_init(&argc, &argv, NAME);
+    if (OUTSIDE && SYMM_KIND_SYSTEM == mt_kind) {
+        mt_skip("host memory in no window is the next component's");
+    }
     for (int i = 0; i < 4; ++i) {
         host[i] = calloc(1, AREA);
     }
     if (mt_allocate(2 * AREA, 1, MPI_COMM_WORLD, &window)) {
+        memory = OUTSIDE ? mt_alloc(MT_DEVICE, 2 * AREA) : window.base;
         MT_RUN(every_operation_on_every_datatype);
         MT_RUN(counts_from_none_to_many);
         MT_RUN(every_alignment);
@@ -436,6 +458,9 @@ int main(int argc, char **argv)
         MT_RUN(sixteen_bit_floats_are_rounded_once);
         MT_RUN(sixteen_bit_handles);
         MT_RUN(every_family_is_chosen);
+        if (OUTSIDE) {
+            mt_free(MT_DEVICE, memory);
+        }
         mt_win_free(&window);
     }
     for (int i = 0; i < 4; ++i) {

@@ -10,10 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef REDUCE_ALGORITHM
-#    define NAME "coll_reduce_" REDUCE_ALGORITHM
+#ifdef SCRATCH_BYTES
+#    define NAME    "coll_reduce_scratch"
+#    define OUTSIDE true
 #else
-#    define NAME "coll_reduce"
+#    define OUTSIDE false
+#    ifdef REDUCE_ALGORITHM
+#        define NAME "coll_reduce_" REDUCE_ALGORITHM
+#    else
+#        define NAME "coll_reduce"
+#    endif
 #endif
 
 #define LARGEST_COUNT ((size_t) (1 << 18) + 5)
@@ -21,6 +27,7 @@
 #define RANKS_MAX     16
 
 static mt_win_t window;
+static char *memory; /* two areas: the window's, or GPU memory in no window */
 static uint64_t round_number;
 
 /* Buffers on the host: input, result, scratch and what came. */
@@ -118,7 +125,7 @@ static void check_way(const call_t *c, const share_t *share, const symm_stats_t 
     if (!mr_served(c->type)) {
         CHECK_PASSED(before);
     } else if (0 < share->input) {
-        CHECK_SERVED(before, NULL);
+        CHECK_SERVED(before, OUTSIDE && 1 < mt_size ? "one_shot_scratch" : NULL);
     }
 }
 
@@ -138,9 +145,9 @@ static void check_call(const call_t *c)
 {
     share_t share = share_of(c);
     size_t size = c->type->size;
-    char *recv = window.base + AREA + MT_GUARD + c->recv_at;
+    char *recv = memory + AREA + MT_GUARD + c->recv_at;
     bool in_place = c->in_place && (REDUCE != c->collective || c->root == mt_rank);
-    char *send = in_place ? recv : window.base + MT_GUARD + c->send_at;
+    char *send = in_place ? recv : memory + MT_GUARD + c->send_at;
     uint64_t round = ++round_number;
     say(c);
     mr_input(c->type, c->op, mt_rank, round, host[0], share.input);
@@ -250,8 +257,8 @@ static void uneven_counts(void)
         for (int in_place = 0; in_place < 2; ++in_place) {
             size_t input = 0, first = 0;
             uint64_t round = ++round_number;
-            char *recv = window.base + AREA;
-            char *send = in_place ? recv : window.base;
+            char *recv = memory + AREA;
+            char *send = in_place ? recv : memory;
             for (int r = 0; r < mt_size; ++r) {
                 first += r < mt_rank ? (size_t) patterns[p][r] : 0;
                 input += (size_t) patterns[p][r];
@@ -324,8 +331,8 @@ static void check_products(const call_t *c, MPI_Datatype matrix, MPI_Op op)
     uint32_t *mine = (uint32_t *) (void *) host[0];
     uint32_t *got = (uint32_t *) (void *) host[3];
     share_t share = share_of(c);
-    char *recv = window.base + AREA;
-    char *send = c->in_place ? recv : window.base;
+    char *recv = memory + AREA;
+    char *send = c->in_place ? recv : memory;
     uint64_t round = ++round_number;
     mr_type_t type = {.handle = matrix, .name = "matrix", .size = 16};
     for (size_t i = 0; i < share.input; ++i) {
@@ -383,10 +390,10 @@ static void roots_that_differ(void)
     if (!mt_needs_ranks(2)) {
         return;
     }
-    CHECK_CLASS(MPI_ERR_ROOT, MPI_Reduce(window.base, window.base + AREA, 5, MPI_INT, MPI_SUM,
-                                         mt_rank % 2, MPI_COMM_WORLD));
-    CHECK_CLASS(MPI_ERR_TRUNCATE, MPI_Scan(window.base, window.base + AREA, 5 + mt_rank, MPI_INT,
-                                           MPI_SUM, MPI_COMM_WORLD));
+    CHECK_CLASS(MPI_ERR_ROOT, MPI_Reduce(memory, memory + AREA, 5, MPI_INT, MPI_SUM, mt_rank % 2,
+                                         MPI_COMM_WORLD));
+    CHECK_CLASS(MPI_ERR_TRUNCATE,
+                MPI_Scan(memory, memory + AREA, 5 + mt_rank, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     check_both((call_t){
         .collective = REDUCE, .type = mr_type(MPI_INT), .op = MR_SUM, .count = 50, .root = 0});
 }
@@ -394,13 +401,20 @@ static void roots_that_differ(void)
 int main(int argc, char **argv)
 {
 #ifdef REDUCE_ALGORITHM
-    mt_set_param("coll_symm_allreduce_algorithm", REDUCE_ALGORITHM);
+    mt_set_param("coll_symm_algorithm", REDUCE_ALGORITHM);
+#endif
+#ifdef SCRATCH_BYTES
+    mt_set_param("coll_symm_scratch_bytes", SCRATCH_BYTES);
 #endif
     mt_init(&argc, &argv, NAME);
+    if (OUTSIDE && SYMM_KIND_SYSTEM == mt_kind) {
+        mt_skip("host memory in no window is the next component's");
+    }
     for (int i = 0; i < 4; ++i) {
         host[i] = calloc(1, AREA);
     }
     if (mt_allocate(2 * AREA, 1, MPI_COMM_WORLD, &window)) {
+        memory = OUTSIDE ? mt_alloc(MT_DEVICE, 2 * AREA) : window.base;
         MT_RUN(every_operation_on_every_datatype);
         MT_RUN(counts_from_none_to_many);
         MT_RUN(alignments);
@@ -409,6 +423,9 @@ int main(int argc, char **argv)
         MT_RUN(many_calls_in_a_row);
         MT_RUN(own_operations_in_rank_order);
         MT_RUN(roots_that_differ);
+        if (OUTSIDE) {
+            mt_free(MT_DEVICE, memory);
+        }
         mt_win_free(&window);
     }
     for (int i = 0; i < 4; ++i) {

@@ -73,6 +73,8 @@ static void assert_path(coll_symm_path_t expected)
 #define PULL COLL_SYMM_COPY_PULL
 #define SLOT COLL_SYMM_PUSH_SLOT
 #define VIA  COLL_SYMM_COPY_SCRATCH
+#define THRU COLL_SYMM_ONE_SHOT_SCRATCH_PATH
+#define CE   COLL_SYMM_TWO_SHOT_CE_PATH
 
 static const coll_symm_place_t host = COLL_SYMM_HOST;
 static const coll_symm_place_t device = COLL_SYMM_DEVICE;
@@ -165,6 +167,71 @@ static void allgather_with_scratch(void **state)
     policy.scratch_bytes = 0;
 }
 
+/* So are reductions that no other path serves; what touches no GPU is left to the next component.
+ */
+static void allreduce_with_scratch(void **state)
+{
+    static const coll_symm_path_t expected[PLACES][PLACES] = {
+        {NEXT, THRU, NEXT, THRU},
+        {THRU, THRU, THRU, THRU},
+        {ONE, THRU, TWO, THRU},
+        {THRU, ONE, THRU, TWO},
+    };
+    (void) state;
+    policy.scratch_bytes = 1 << 20;
+    check_table(COLL_SYMM_ALLREDUCE, 1 << 30, 0, expected);
+    policy.scratch_bytes = 3 * 256 * RANKS - 1; /* too little for one line for each rank */
+    show_alike(COLL_SYMM_ALLREDUCE, device, device, 8);
+    assert_path(NEXT);
+    policy.scratch_bytes = 0;
+}
+
+static void two_shot_by_copy_engine(void **state)
+{
+    (void) state;
+    policy.scratch_bytes = 1 << 20;
+    for (int in_place = 0; in_place < 2; ++in_place) {
+        show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, 1 << 20);
+        set_all((uint8_t) in_place, COLL_SYMM_COPY_ENGINE);
+        assert_path(CE);
+    }
+    show_alike(COLL_SYMM_ALLREDUCE, device, gpu_window, 1 << 20);
+    set_all(0, COLL_SYMM_COPY_ENGINE);
+    assert_path(CE);
+    show_alike(COLL_SYMM_ALLREDUCE, gpu_window, device, 1 << 20); /* it writes peers' outputs */
+    set_all(0, COLL_SYMM_COPY_ENGINE);
+    assert_path(ONE);
+    show_alike(COLL_SYMM_SCAN, gpu_window, gpu_window, 1 << 20);
+    set_all(0, COLL_SYMM_COPY_ENGINE);
+    assert_path(TWO);
+    show_alike(COLL_SYMM_ALLREDUCE, host_window, host_window, 1 << 20);
+    set_all(0, COLL_SYMM_COPY_ENGINE);
+    assert_path(TWO);
+    policy.scratch_bytes = 0;
+}
+
+/* Inputs that others read must not be overwritten; what nobody else reads may be. */
+static void other_reductions(void **state)
+{
+    static const struct {
+        coll_symm_collective_t collective;
+        coll_symm_path_t small, large, in_place;
+    } expected[] = {{COLL_SYMM_REDUCE, ONE, TWO, ONE},
+                    {COLL_SYMM_REDUCE_SCATTER, ONE, ONE, TWO},
+                    {COLL_SYMM_REDUCE_SCATTER_BLOCK, ONE, ONE, TWO},
+                    {COLL_SYMM_SCAN, ONE, TWO, TWO},
+                    {COLL_SYMM_EXSCAN, ONE, TWO, TWO}};
+    (void) state;
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); ++i) {
+        show_alike(expected[i].collective, gpu_window, gpu_window, 100);
+        assert_path(expected[i].small);
+        set_all(COLL_SYMM_IN_PLACE, COLL_SYMM_AUTO);
+        assert_path(expected[i].in_place);
+        show_alike(expected[i].collective, gpu_window, gpu_window, 1 << 20);
+        assert_path(expected[i].large);
+    }
+}
+
 static void pieces_of_scratch(void **state)
 {
     (void) state;
@@ -225,9 +292,10 @@ static void algorithm_that_is_asked_for(void **state)
     } expected[] = {{COLL_SYMM_AUTO, ONE, TWO, SLOT},
                     {COLL_SYMM_LOW_LATENCY, ONE, TWO, SLOT},
                     {COLL_SYMM_ONE_SHOT, ONE, ONE, ONE},
-                    {COLL_SYMM_TWO_SHOT, TWO, TWO, TWO}};
+                    {COLL_SYMM_TWO_SHOT, TWO, TWO, TWO},
+                    {COLL_SYMM_COPY_ENGINE, ONE, TWO, ONE}};
     (void) state;
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 5; ++i) {
         show_alike(COLL_SYMM_ALLREDUCE, host_window, host_window, 100);
         set_all(0, expected[i].algorithm);
         assert_path(expected[i].small);
@@ -455,7 +523,7 @@ static void show_random(uint64_t *seed)
         all[r].send_place = (uint8_t) (usually ? usual : random / 4 % PLACES);
         all[r].recv_place = (uint8_t) (usually ? usual : random / 16 % PLACES);
         all[r].flags = (uint8_t) (common | (0 == random / 64 % 8 ? random / 512 % 16 : 0));
-        all[r].algorithm = (uint8_t) (random / 8192 % 4);
+        all[r].algorithm = (uint8_t) (random / 8192 % 5);
         all[r].bytes += 0 == random / 32768 % 32 ? 4 : 0;
     }
 }
@@ -492,7 +560,11 @@ static void check_properties(const coll_symm_plan_t *plan)
         assert_int_equal(any_flag() & COLL_SYMM_APART, 0);
         break;
     case COLL_SYMM_COPY_PUSH:
+    case COLL_SYMM_TWO_SHOT_CE_PATH:
         assert_true(all_in(plan->place, false));
+        break;
+    case COLL_SYMM_ONE_SHOT_SCRATCH_PATH:
+        assert_int_equal(plan->place, COLL_SYMM_WINDOW_CUDA);
         break;
     case COLL_SYMM_COPY_PULL:
         assert_true(all_in(plan->place, true));
@@ -513,16 +585,18 @@ static void check_properties(const coll_symm_plan_t *plan)
 static void properties_of_every_plan(void **state)
 {
     uint64_t seed = 3;
-    int seen[COLL_SYMM_COPY_PULL + 1] = {0};
+    int seen[COLL_SYMM_PATHS] = {0};
     (void) state;
     for (int i = 0; i < 200000; ++i) {
         show_random(&seed);
+        policy.scratch_bytes = 0 == i % 2 ? 0 : 1 << 20;
         coll_symm_plan_t plan = choose(RANKS);
-        assert_true(plan.path <= COLL_SYMM_COPY_PULL);
+        assert_true(plan.path < COLL_SYMM_PATHS);
         ++seen[plan.path];
         check_properties(&plan);
     }
-    for (int path = 0; path <= COLL_SYMM_COPY_PULL; ++path) {
+    policy.scratch_bytes = 0;
+    for (int path = 0; path < COLL_SYMM_PATHS; ++path) {
         assert_true(COLL_SYMM_LOCAL == path || 0 < seen[path]); /* the test sees all of them */
     }
 }
@@ -625,6 +699,9 @@ int main(void)
         cmocka_unit_test(allreduce_in_place),
         cmocka_unit_test(allgather),
         cmocka_unit_test(allgather_with_scratch),
+        cmocka_unit_test(allreduce_with_scratch),
+        cmocka_unit_test(two_shot_by_copy_engine),
+        cmocka_unit_test(other_reductions),
         cmocka_unit_test(pieces_of_scratch),
         cmocka_unit_test(payload),
         cmocka_unit_test(size_limit_of_one_shot),

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * Reductions on GPUs through scratch memory, piece by piece:
+ *
+ *   one-shot through scratch: each rank copies its input into its own scratch and reads all ranks'
+ *       scratch. For buffers that are in no window; any collective.
+ *   two-shot by copy engine: each rank copies its input's slices into the scratch of the slices'
+ *       owners, who combine them with few blocks and copy the result into all outputs. For
+ *       MPI_Allreduce whose outputs are in windows; the inputs may be anywhere.
+ *
+ * NOTE rounds. The scratch has two halves. In round k pieces k go into halves k % 2 while pieces
+ * k - 1, in the other halves, are combined; then a barrier. So what is combined in a round was
+ * there before the last barrier, and the half that round k + 1 fills was done with before it. An
+ * output that is an input is written in the round after its elements, or later ones', have been
+ * copied. */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+#include "symm_device.h"
+
+/* Blocks that combine what copy engines bring: enough for their speed (measured on H200), a tenth
+ * of a GPU's multiprocessors. */
+#define FEW_BLOCKS 16u
+
+typedef struct pipeline {
+    coll_symm_call_t *call;
+    const symm_mapping_t *scratch;
+    int rank, size;
+    size_t element;            /* bytes */
+    int parts;                 /* of a half: pieces that lie side by side */
+    uint64_t piece;            /* most elements of one */
+    uint64_t rounds;           /* pieces that follow one another */
+    bool sliced;               /* two-shot by copy engine */
+    bool send_near, recv_near; /* kernels here reach this rank's buffers */
+} pipeline_t;
+
+/* Elements [first, first + count) of each input. */
+typedef struct range {
+    uint64_t first, count;
+} range_t;
+
+static uint64_t at_most(uint64_t from, uint64_t end, uint64_t most)
+{
+    return from >= end ? 0 : end - from < most ? end - from : most;
+}
+
+/* What travels as part `part` in that round. */
+static range_t range_of(const pipeline_t *p, int part, uint64_t round)
+{
+    uint64_t first, own;
+    if (p->sliced) {
+        first = (round * (uint64_t) p->parts + (uint64_t) part) * p->piece;
+        return (range_t){first, at_most(first, p->call->share.count, p->piece)};
+    }
+    coll_symm_share_of(p->call, part, &first, &own);
+    return (range_t){first + round * p->piece, at_most(round * p->piece, own, p->piece)};
+}
+
+static char *half_of(const pipeline_t *p, int owner, uint64_t half)
+{
+    size_t len = coll_symm_scratch_area(p->scratch->layout.data[0].len);
+    return (char *) symm_mapping_data(p->scratch, owner) + half % 2 * len;
+}
+
+static char *part_of(const pipeline_t *p, int owner, int part, uint64_t round)
+{
+    return half_of(p, owner, round) + (size_t) part * p->piece * p->element;
+}
+
+/* Where a result waits that no kernel can write to its output: behind the halves. */
+static char *result_area(const pipeline_t *p)
+{
+    return (char *) symm_mapping_data(p->scratch, p->rank) +
+           2 * coll_symm_scratch_area(p->scratch->layout.data[0].len);
+}
+
+static const char *input_at(const pipeline_t *p, uint64_t first)
+{
+    return p->call->send + first * p->element;
+}
+
+static int copy(const pipeline_t *p, symm_lane_t lane, void *dst, const void *src, uint64_t count)
+{
+    return 0 == count ? MPI_SUCCESS
+                      : p->scratch->ops->copy(p->scratch->queue, lane, dst, src,
+                                              (size_t) count * p->element);
+}
+
+/* Starts bringing this rank's pieces to where they are combined. */
+static int bring(const pipeline_t *p, uint64_t round)
+{
+    int rc = MPI_SUCCESS;
+    for (int i = 0; MPI_SUCCESS == rc && i < p->parts; ++i) {
+        int part = (p->rank + 1 + i) % p->parts; /* not all to the same rank at once */
+        bool needed = !p->sliced || part != p->rank || !p->send_near;
+        range_t r = range_of(p, part, round);
+        char *to = p->sliced ? part_of(p, part, p->rank, round) : part_of(p, p->rank, part, round);
+        rc = needed ? copy(p, SYMM_LANE_LOCAL, to, input_at(p, r.first), r.count) : MPI_SUCCESS;
+    }
+    return rc;
+}
+
+/* Points module->src at what this rank combines in that round. */
+static int find_sources(const pipeline_t *p, int part, uint64_t round, range_t r)
+{
+    const void **src = p->call->work->src;
+    int ranks = p->sliced ? p->size : coll_symm_ranks_for(p->call, p->rank);
+    for (int from = 0; from < ranks; ++from) {
+        src[from] = p->sliced ? part_of(p, p->rank, from, round) : part_of(p, from, part, round);
+    }
+    if (p->sliced && p->send_near) {
+        src[p->rank] = input_at(p, r.first);
+    }
+    return ranks;
+}
+
+/* Starts copying a slice of this rank's output into the others'. */
+static int spread(const pipeline_t *p, range_t r)
+{
+    int rc = MPI_SUCCESS;
+    size_t at = r.first * p->element;
+    for (int i = 1; MPI_SUCCESS == rc && i < p->size; ++i) {
+        char *output = coll_symm_call_recv_of(p->call, (p->rank + i) % p->size);
+        rc = NULL == output ? MPI_ERR_INTERN
+                            : copy(p, SYMM_LANE_MAIN, output + at, p->call->recv + at, r.count);
+    }
+    return rc;
+}
+
+/* Starts combining what came in that round. */
+static int combine(const pipeline_t *p, uint64_t round)
+{
+    coll_symm_call_t *call = p->call;
+    int part = p->sliced || 1 < p->parts ? p->rank : 0;
+    range_t r = range_of(p, part, round);
+    int ranks = find_sources(p, part, round, r);
+    if (0 == r.count || 0 == ranks || 0 == call->share.own) {
+        return MPI_SUCCESS;
+    }
+    char *output = call->recv + (r.first - call->share.first) * p->element;
+    call->work->dst[0] = p->recv_near ? output : result_area(p);
+    symm_reduce_t reduce = {.op = (symm_op_t) call->mine.op,
+                            .dtype = (symm_dtype_t) call->mine.dtype,
+                            .count = r.count,
+                            .nsrc = (uint32_t) ranks,
+                            .ndst = 1,
+                            .src = call->work->src,
+                            .dst = call->work->dst};
+    uint32_t most = p->sliced ? FEW_BLOCKS : UINT32_MAX;
+    uint32_t blocks = coll_symm_reduce_blocks(call, p->scratch, r.count * p->element);
+    call->blocks = blocks < most ? blocks : most;
+    int rc = p->scratch->ops->reduce(p->scratch->queue, &reduce, call->blocks);
+    if (MPI_SUCCESS == rc && !p->recv_near) {
+        rc = copy(p, SYMM_LANE_MAIN, output, call->work->dst[0], r.count);
+    }
+    return MPI_SUCCESS == rc && p->sliced ? spread(p, r) : rc;
+}
+
+static int do_round(const pipeline_t *p, uint64_t round)
+{
+    int rc = 0 < round ? combine(p, round - 1) : MPI_SUCCESS;
+    if (MPI_SUCCESS == rc && round < p->rounds) {
+        rc = bring(p, round);
+    }
+    int waited = p->scratch->ops->queue_wait(p->scratch->queue);
+    return MPI_SUCCESS == rc ? waited : rc;
+}
+
+static bool is_near(const symm_mapping_t *scratch, uint8_t place, const void *buf)
+{
+    return coll_symm_is_device(place) && scratch->ops->reaches(scratch->device, buf);
+}
+
+/* The most elements that any one part has. */
+static uint64_t longest_part(const pipeline_t *p)
+{
+    uint64_t longest = 0;
+    for (int part = 0; part < p->parts; ++part) {
+        uint64_t first, own;
+        coll_symm_share_of(p->call, part, &first, &own);
+        longest = own > longest ? own : longest;
+    }
+    return longest;
+}
+
+static pipeline_t make_pipeline(coll_symm_call_t *call)
+{
+    const symm_comm_t *comm = call->module->comm;
+    pipeline_t p = {.call = call,
+                    .scratch = comm->scratch,
+                    .rank = comm->exchange.rank,
+                    .size = comm->exchange.size,
+                    .element = symm_dtype_size((symm_dtype_t) call->mine.dtype),
+                    .sliced = COLL_SYMM_TWO_SHOT_CE_PATH == call->plan.path};
+    bool scattered = COLL_SYMM_SAME != coll_symm_traits(call->mine.collective)->recv;
+    p.parts = p.sliced || scattered ? p.size : 1;
+    p.piece = coll_symm_scratch_part(p.scratch->layout.data[0].len, p.parts) / p.element;
+    uint64_t together = p.piece * (uint64_t) (p.sliced ? p.parts : 1);
+    uint64_t len = p.sliced ? call->share.count : longest_part(&p);
+    p.rounds = (len + together - 1) / together;
+    p.send_near = is_near(p.scratch, call->mine.send_place, call->send);
+    p.recv_near = is_near(p.scratch, call->mine.recv_place, call->recv);
+    return p;
+}
+
+int coll_symm_combine_through_scratch(coll_symm_call_t *call)
+{
+    pipeline_t p = make_pipeline(call);
+    int rc = MPI_SUCCESS;
+    for (uint64_t round = 0; round <= p.rounds; ++round) {
+        rc = MPI_SUCCESS == rc ? do_round(&p, round) : rc;
+        if (round < p.rounds) {
+            coll_symm_call_step(call); /* in step with the others whatever fails here */
+        }
+    }
+    return rc;
+}

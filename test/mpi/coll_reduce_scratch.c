@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * coll_reduce.c with buffers in no window, and so little scratch that much goes in many pieces. */
+#define SCRATCH_BYTES "200000"
+#include "coll_reduce.c"

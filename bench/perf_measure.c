@@ -93,18 +93,6 @@ static void take_samples(perf_series_t *series, const perf_case_t *c, const sche
     }
 }
 
-/* One contestant's block of a round. */
-static void run_block(perf_series_t *series, const perf_case_t *c, schedule_t *s, int round)
-{
-    double *samples = s->samples + (size_t) round * (size_t) s->block;
-    perf_barrier();
-    if (perf_case_acts(c, perf_world.rank)) {
-        take_samples(series, c, s, samples);
-        s->medians[round] = perf_stats_median(samples, (size_t) s->block);
-    }
-    perf_barrier();
-}
-
 /* "low_latency_push 2 ranks", of "allreduce 8 B f32 sum: low_latency_push 2 ranks". */
 static void note_plan(const perf_case_t *c, perf_result_t *result)
 {
@@ -114,6 +102,23 @@ static void note_plan(const perf_case_t *c, perf_result_t *result)
     }
     const char *colon = strstr(text, ": ");
     strcpy(result->plan, NULL == colon ? text : colon + 2);
+}
+
+/* One contestant's block of a round. Symm's plan is noted in *ours before the barrier, which has
+ * one, too; NULL for the others. */
+static void run_block(perf_series_t *series, const perf_case_t *c, schedule_t *s, int round,
+                      perf_result_t *ours)
+{
+    double *samples = s->samples + (size_t) round * (size_t) s->block;
+    perf_barrier();
+    if (perf_case_acts(c, perf_world.rank)) {
+        take_samples(series, c, s, samples);
+        s->medians[round] = perf_stats_median(samples, (size_t) s->block);
+    }
+    if (NULL != ours) {
+        note_plan(c, ours);
+    }
+    perf_barrier();
 }
 
 static void verify(perf_series_t *series, int count, const perf_case_t *c, perf_result_t *results)
@@ -180,10 +185,8 @@ void perf_measure(const perf_options_t *options, perf_series_t *series, int coun
         for (int i = 0; i < count; ++i) {
             int turn = 0 == round % 2 ? i : count - 1 - i; /* nobody always follows the same one */
             if (results[turn].measured) {
-                run_block(&series[turn], c, &schedules[turn], round);
-            }
-            if (0 == turn) {
-                note_plan(c, &results[0]);
+                run_block(&series[turn], c, &schedules[turn], round,
+                          0 == turn ? &results[0] : NULL);
             }
         }
     }

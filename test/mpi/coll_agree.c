@@ -728,6 +728,25 @@ static void other_collectives_are_left_alone(void)
     CHECK_INT(before.collectives_passed, mt_stats().collectives_passed);
 }
 
+/* A communicator that is made with coll_symm_enable=false. */
+static void ruled_out(void)
+{
+    MPI_Comm plain;
+    MPI_Info info;
+    int sum = 0;
+    CHECK_OK(MPI_Info_create(&info));
+    CHECK_OK(MPI_Info_set(info, "coll_symm_enable", "false"));
+    CHECK_OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &plain));
+    symm_stats_t before = mt_stats();
+    CHECK_OK(MPI_Allreduce(&mt_rank, &sum, 1, MPI_INT, MPI_SUM, plain));
+    CHECK_INT(mt_size * (mt_size - 1) / 2, sum);
+    symm_stats_t after = mt_stats();
+    CHECK_INT(before.collectives, after.collectives);
+    CHECK_INT(before.collectives_passed, after.collectives_passed);
+    CHECK_OK(MPI_Comm_free(&plain));
+    CHECK_OK(MPI_Info_free(&info));
+}
+
 static void nothing_to_do(void)
 {
     CHECK_OK(MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
@@ -784,6 +803,7 @@ int main(int argc, char **argv)
         MT_RUN(derived_types_with_gaps);
         MT_RUN(gather_into_gaps);
         MT_RUN(other_collectives_are_left_alone);
+        MT_RUN(ruled_out);
         MT_RUN(nothing_to_do);
         MT_RUN(collectives_after_the_window_is_freed);
     }

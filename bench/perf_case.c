@@ -13,6 +13,10 @@ const char *perf_op_name(perf_op_t op)
         return "allreduce";
     case PERF_ALLGATHER:
         return "allgather";
+    case PERF_REDUCE:
+        return "reduce";
+    case PERF_REDUCE_SCATTER:
+        return "reduce_scatter";
     case PERF_PUT:
         return "put";
     case PERF_GET:
@@ -46,6 +50,11 @@ int perf_case_target(int rank, int size)
     return (rank + 1) % size;
 }
 
+size_t perf_case_input_bytes(const perf_case_t *c, int size)
+{
+    return PERF_REDUCE_SCATTER == c->op ? c->bytes * (size_t) size : c->bytes;
+}
+
 size_t perf_case_output_bytes(const perf_case_t *c, int size)
 {
     return PERF_ALLGATHER == c->op ? c->bytes * (size_t) size : c->bytes;
@@ -53,7 +62,9 @@ size_t perf_case_output_bytes(const perf_case_t *c, int size)
 
 double perf_case_algorithm_gbs(const perf_case_t *c, int size, double seconds)
 {
-    return (double) perf_case_output_bytes(c, size) / seconds * 1e-9;
+    size_t input = perf_case_input_bytes(c, size);
+    size_t output = perf_case_output_bytes(c, size);
+    return (double) (input > output ? input : output) / seconds * 1e-9;
 }
 
 double perf_case_bus_gbs(const perf_case_t *c, int size, double seconds)
@@ -63,6 +74,7 @@ double perf_case_bus_gbs(const perf_case_t *c, int size, double seconds)
     case PERF_ALLREDUCE:
         return algorithm * 2 * (size - 1) / size;
     case PERF_ALLGATHER:
+    case PERF_REDUCE_SCATTER:
         return algorithm * (size - 1) / size;
     default:
         return algorithm;
@@ -82,6 +94,7 @@ void *perf_case_allocate(size_t bytes)
 
 perf_layout_t perf_case_layout(unsigned ops, size_t max_bytes, int size)
 {
-    size_t parts = 0 != (ops & PERF_BIT(PERF_ALLGATHER)) ? (size_t) size : 1;
-    return (perf_layout_t){.send_bytes = area(max_bytes), .recv_bytes = area(parts * max_bytes)};
+    size_t out = 0 != (ops & PERF_BIT(PERF_ALLGATHER)) ? (size_t) size : 1;
+    size_t in = 0 != (ops & PERF_BIT(PERF_REDUCE_SCATTER)) ? (size_t) size : 1;
+    return (perf_layout_t){.send_bytes = area(in * max_bytes), .recv_bytes = area(out * max_bytes)};
 }

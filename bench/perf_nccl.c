@@ -38,6 +38,12 @@ enum { SUM = 0 };               /* ncclRedOp_t */
     SYMBOL(all_reduce, "ncclAllReduce",                                                            \
            (const void *send, void *recv, size_t count, int datatype, int op, comm_t comm,         \
             stream_t stream))                                                                      \
+    SYMBOL(reduce, "ncclReduce",                                                                   \
+           (const void *send, void *recv, size_t count, int datatype, int op, int root,            \
+            comm_t comm, stream_t stream))                                                         \
+    SYMBOL(reduce_scatter, "ncclReduceScatter",                                                    \
+           (const void *send, void *recv, size_t count, int datatype, int op, comm_t comm,         \
+            stream_t stream))                                                                      \
     SYMBOL(                                                                                        \
         all_gather, "ncclAllGather",                                                               \
         (const void *send, void *recv, size_t count, int datatype, comm_t comm, stream_t stream))
@@ -134,15 +140,22 @@ static void release(void)
 
 static void nccl_call(perf_series_t *self, const perf_case_t *c)
 {
+    const char *input = c->in_place ? self->recv : self->send;
+    size_t floats = c->bytes / sizeof(float);
+    stream_t stream = perf_cuda_stream();
     if (PERF_ALLREDUCE == c->op) {
-        const char *input = c->in_place ? self->recv : self->send;
-        must(nccl.all_reduce(input, self->recv, c->bytes / sizeof(float), FLOAT32, SUM, shared.comm,
-                             perf_cuda_stream()),
+        must(nccl.all_reduce(input, self->recv, floats, FLOAT32, SUM, shared.comm, stream),
              "ncclAllReduce");
+    } else if (PERF_REDUCE == c->op) {
+        must(nccl.reduce(input, self->recv, floats, FLOAT32, SUM, 0, shared.comm, stream),
+             "ncclReduce");
+    } else if (PERF_REDUCE_SCATTER == c->op) {
+        must(nccl.reduce_scatter(input, self->recv, floats, FLOAT32, SUM, shared.comm, stream),
+             "ncclReduceScatter");
     } else {
         char *own = self->recv + (size_t) perf_world.rank * c->bytes;
         must(nccl.all_gather(c->in_place ? own : self->send, self->recv, c->bytes, INT8,
-                             shared.comm, perf_cuda_stream()),
+                             shared.comm, stream),
              "ncclAllGather");
     }
     perf_cuda_synchronize();

@@ -29,9 +29,11 @@ enum {
 };
 
 static const struct argp_option descriptions[] = {
-    {"ops", 'o', "LIST", 0, "Operations, of allreduce,allgather,put,get [all]", 1},
+    {"ops", 'o', "LIST", 0,
+     "Operations, of allreduce,allgather,reduce,reduce_scatter,put,get [all]", 1},
     {"min", KEY_MIN, "BYTES", 0, "Smallest size; K, M and G are powers of 1024 [8]", 1},
-    {"max", KEY_MAX, "BYTES", 0, "Largest size; of an all-gather, each rank's part [256M]", 1},
+    {"max", KEY_MAX, "BYTES", 0,
+     "Largest size; of an all-gather and a reduce-scatter, each rank's part [256M]", 1},
     {"factor", KEY_FACTOR, "N", 0, "From one size to the next; 16 bytes are never left out [2]", 1},
     {"placement", KEY_PLACEMENT, "WHERE", 0,
      "Collectives out of place, in place or both: out, in, "
@@ -64,6 +66,8 @@ typedef struct name {
 
 static const name_t op_names[] = {{"allreduce", PERF_BIT(PERF_ALLREDUCE)},
                                   {"allgather", PERF_BIT(PERF_ALLGATHER)},
+                                  {"reduce", PERF_BIT(PERF_REDUCE)},
+                                  {"reduce_scatter", PERF_BIT(PERF_REDUCE_SCATTER)},
                                   {"put", PERF_BIT(PERF_PUT)},
                                   {"get", PERF_BIT(PERF_GET)},
                                   {"all", PERF_COLLECTIVES | PERF_RMA},

@@ -21,6 +21,14 @@ void perf_mpi_call(perf_series_t *self, const perf_case_t *c)
     case PERF_ALLGATHER:
         MPI_Allgather(input, bytes, MPI_BYTE, self->recv, bytes, MPI_BYTE, self->comm);
         break;
+    case PERF_REDUCE:
+        MPI_Reduce(self->send, self->recv, bytes / (int) sizeof(float), MPI_FLOAT, MPI_SUM, 0,
+                   self->comm);
+        break;
+    case PERF_REDUCE_SCATTER:
+        MPI_Reduce_scatter_block(self->send, self->recv, bytes / (int) sizeof(float), MPI_FLOAT,
+                                 MPI_SUM, self->comm);
+        break;
     case PERF_PUT:
         MPI_Put(self->origin_out, bytes, MPI_BYTE, self->target, self->at_recv, bytes, MPI_BYTE,
                 self->window);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
  * See perf_verify.h. Data are 32-bit words that depend on the round, the rank and the position, so
- * that a word in a wrong place or of an earlier round is a wrong word. For all-reduce they are
+ * that a word in a wrong place or of an earlier round is a wrong word. For reductions they are
  * small whole numbers as floats, whose sum is exact in any order. */
 #include "symm_config.h"
 
@@ -30,6 +30,7 @@ typedef struct expected {
     uint32_t seed; /* of the round */
     int rank;      /* CONTENT_OF_RANK */
     size_t words;  /* of one rank's input */
+    size_t skip;   /* CONTENT_SUM: words of the input before those that are summed up */
 } expected_t;
 
 static uint32_t scatter(uint32_t x)
@@ -107,7 +108,7 @@ static void make_words(const expected_t *e, size_t first, size_t count, uint32_t
         make_input(e, e->rank, first, count, out);
         break;
     case CONTENT_SUM:
-        make_sum(e, first, count, out);
+        make_sum(e, e->skip + first, count, out);
         break;
     case CONTENT_ALL_RANKS:
         make_all_ranks(e, first, count, out);
@@ -179,6 +180,9 @@ static char *input_of(const perf_series_t *series, const perf_case_t *c)
         return c->in_place ? series->recv : series->send;
     case PERF_ALLGATHER:
         return c->in_place ? series->recv + (size_t) perf_world.rank * c->bytes : series->send;
+    case PERF_REDUCE:
+    case PERF_REDUCE_SCATTER:
+        return series->send;
     case PERF_PUT:
         return series->origin_out;
     default:
@@ -213,8 +217,13 @@ static int source_of(const perf_case_t *c)
 static expected_t output_expected(const perf_case_t *c, const expected_t *input)
 {
     expected_t output = *input;
-    if (PERF_ALLREDUCE == c->op) {
+    if (PERF_REDUCE == c->op && 0 != perf_world.rank) {
+        output.content = CONTENT_POISON;
+    } else if (0 != (PERF_BIT(c->op) & PERF_REDUCTIONS)) {
         output.content = CONTENT_SUM;
+        output.skip = PERF_REDUCE_SCATTER == c->op
+                          ? (size_t) perf_world.rank * c->bytes / sizeof(uint32_t)
+                          : 0;
     } else if (PERF_ALLGATHER == c->op) {
         output.content = CONTENT_ALL_RANKS;
     } else {
@@ -258,10 +267,10 @@ static expected_t fill(perf_series_t *series, const perf_case_t *c, uint32_t see
 {
     const expected_t poison = {.content = CONTENT_POISON};
     expected_t input = {.content = CONTENT_OF_RANK,
-                        .floats = PERF_ALLREDUCE == c->op,
+                        .floats = 0 != (PERF_BIT(c->op) & PERF_REDUCTIONS),
                         .seed = seed,
                         .rank = perf_world.rank,
-                        .words = c->bytes / sizeof(uint32_t)};
+                        .words = perf_case_input_bytes(c, perf_world.size) / sizeof(uint32_t)};
     size_t output_bytes = perf_case_output_bytes(c, perf_world.size) + PERF_GUARD_BYTES;
     write_words(series->device, output_of(series, c), output_bytes / sizeof(uint32_t), &poison);
     write_words(series->device, input_of(series, c), input.words, &input);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Measures blocking all-reduce, all-gather, put and get on a symmetric window, beside other ways to
- * do the same. README.md says what is measured and how. */
+ * Measures blocking all-reduce, all-gather, reduce, reduce-scatter, put and get on a symmetric
+ * window, beside other ways to do the same. README.md says what is measured and how. */
 #include "symm_config.h"
 
 #include "perf_cuda.h"
@@ -121,9 +121,9 @@ static void print_header(const contest_t *contest)
     perf_output_note(
         "times in us on rank 0 (slowest: the largest of the ranks' medians); alg, bus: "
         "GB/s of 10^9 bytes");
-    perf_output_note(
-        "bytes: all-reduce the buffer, all-gather each rank's part; ratio: time of symm "
-        "/ time of the other, below 1 where symm is faster");
+    perf_output_note("bytes: all-reduce and reduce the buffer, all-gather and reduce-scatter each "
+                     "rank's part; ratio: time of symm "
+                     "/ time of the other, below 1 where symm is faster");
     perf_output_titles();
 }
 
@@ -171,7 +171,8 @@ static int list_sections(const perf_options_t *options, perf_case_t *sections)
         if (rma || 0 != (options->placements & PERF_BIT(PERF_OUT))) {
             sections[count++] = (perf_case_t){.op = op, .everyone = rma && options->everyone};
         }
-        if (!rma && 0 != (options->placements & PERF_BIT(PERF_IN))) {
+        bool in_place = 0 != (PERF_BIT(op) & PERF_HAS_IN_PLACE);
+        if (in_place && 0 != (options->placements & PERF_BIT(PERF_IN))) {
             sections[count++] = (perf_case_t){.op = op, .in_place = true};
         }
     }

@@ -28,8 +28,7 @@ typedef struct slot {
     uint32_t piece_count;
     uint32_t unit_count;
     size_t data_used;
-    symm_rows_t
-        tail;      /* the latest move, not among the pieces yet as more may join it; or no rows */
+    bool grown;    /* the last piece is a run that others have joined: to be cut anew */
     bool promised; /* to be launched even if it is empty */
     bool launched;
     uint32_t value; /* of its launch */
@@ -119,41 +118,71 @@ static int create(symm_queue_t *queue)
 
 /* ---- gathering ---- */
 
-/* Cuts the latest move into pieces. */
-static void flush_tail(slot_t *slot)
+/* Appends the pieces of rows. */
+static void append_pieces(slot_t *slot, const symm_rows_t *rows)
 {
-    if (0 == slot->tail.rows) {
-        return;
-    }
     symm_batch_piece_t *pieces = &slot->pieces[slot->piece_count];
-    unsigned count = symm_batch_cut(&slot->tail, pieces);
+    unsigned count = symm_batch_cut(rows, pieces);
     for (unsigned i = 0; i < count; ++i) {
         pieces[i].first_unit = slot->unit_count;
         slot->unit_count += pieces[i].units;
     }
     slot->piece_count += count;
-    slot->tail.rows = 0;
 }
 
-/* Takes a move, as a part of the latest one if it goes on where that ends. */
-static inline void append(slot_t *slot, const symm_rows_t *rows)
+/* Cuts the last piece anew, if it is a run that others have joined. */
+static void settle(slot_t *slot)
 {
-    symm_rows_t *tail = &slot->tail;
-    if (1 == tail->rows && 1 == rows->rows && tail->dst + tail->len == rows->dst &&
-        tail->src + tail->len == rows->src) {
-        tail->len += rows->len;
+    if (slot->grown) {
+        const symm_batch_piece_t *last = &slot->pieces[--slot->piece_count];
+        symm_rows_t run = {.dst = (char *) (uintptr_t) last->dst,
+                           .src = (const char *) (uintptr_t) last->src,
+                           .len = last->len,
+                           .rows = 1};
+        slot->unit_count -= last->units;
+        slot->grown = false;
+        append_pieces(slot, &run);
+    }
+}
+
+/* Takes a run, as a part of the last piece if it goes on where that ends. */
+static inline void append_run(slot_t *slot, uint64_t dst, uint64_t src, size_t len)
+{
+    symm_batch_piece_t *last = &slot->pieces[slot->piece_count - 1];
+    if (0 < slot->piece_count && last->dst + last->len == dst && last->src + last->len == src &&
+        1 == last->rows) {
+        last->len += len;
+        slot->grown = true;
         return;
     }
-    flush_tail(slot);
-    *tail = *rows;
+    settle(slot);
+    if (symm_batch_is_simple(len)) {
+        symm_batch_simple(&slot->pieces[slot->piece_count++], dst, src, len, slot->unit_count++);
+    } else {
+        symm_rows_t run = {.dst = (char *) (uintptr_t) dst,
+                           .src = (const char *) (uintptr_t) src,
+                           .len = len,
+                           .rows = 1};
+        append_pieces(slot, &run);
+    }
+}
+
+static inline void append(slot_t *slot, const symm_rows_t *rows)
+{
+    if (1 == rows->rows) {
+        append_run(slot, (uintptr_t) rows->dst, (uintptr_t) rows->src, rows->len);
+    } else {
+        settle(slot);
+        append_pieces(slot, rows);
+    }
 }
 
 /* Room in the data for rows, packed; at the same alignment as `like`, so that wide accesses work.
  */
-static inline size_t take_data(slot_t *slot, const symm_rows_t *rows, const void *like)
+static inline size_t take_data(slot_t *slot, size_t len, const void *like)
 {
     size_t at = slot->data_used + (((uintptr_t) like - slot->data_used) & 15);
-    slot->data_used = at + rows->len * rows->rows;
+    slot->data_used = at + len;
     return at;
 }
 
@@ -165,7 +194,7 @@ void symm_cuda_batch_rows(symm_queue_t *queue, const symm_rows_t *rows)
 void symm_cuda_batch_put(symm_queue_t *queue, const symm_rows_t *rows)
 {
     slot_t *slot = queue->batch->open;
-    size_t at = take_data(slot, rows, rows->dst);
+    size_t at = take_data(slot, rows->len * rows->rows, rows->dst);
     symm_rows_t move = *rows;
     symm_rows_t pack = *rows;
     pack.dst = slot->data + at;
@@ -174,6 +203,18 @@ void symm_cuda_batch_put(symm_queue_t *queue, const symm_rows_t *rows)
     move.src = (const char *) at;
     move.src_pitch = (ptrdiff_t) rows->len;
     append(slot, &move);
+}
+
+void symm_cuda_batch_put_run(symm_queue_t *queue, void *dst, const void *src, size_t len)
+{
+    slot_t *slot = queue->batch->open;
+    size_t at = take_data(slot, len, dst);
+    if (sizeof(uint64_t) == len) {
+        memcpy(slot->data + at, src, sizeof(uint64_t)); /* the most frequent one, without a call */
+    } else {
+        memcpy(slot->data + at, src, len);
+    }
+    append_run(slot, (uintptr_t) dst, at, len);
 }
 
 static int add_delivery(slot_t *slot, const symm_rows_t *delivery)
@@ -194,7 +235,7 @@ static int add_delivery(slot_t *slot, const symm_rows_t *delivery)
 int symm_cuda_batch_get(symm_queue_t *queue, const symm_rows_t *rows)
 {
     slot_t *slot = queue->batch->open;
-    size_t at = take_data(slot, rows, rows->src);
+    size_t at = take_data(slot, rows->len * rows->rows, rows->src);
     symm_rows_t move = *rows;
     symm_rows_t delivery = *rows;
     delivery.src = slot->data + at;
@@ -212,7 +253,7 @@ int symm_cuda_batch_get(symm_queue_t *queue, const symm_rows_t *rows)
 
 static bool slot_empty(const slot_t *slot)
 {
-    return 0 == slot->tail.rows && 0 == slot->piece_count;
+    return 0 == slot->piece_count;
 }
 
 bool symm_cuda_batch_pending(const symm_queue_t *queue)
@@ -247,7 +288,7 @@ static void empty_slot(slot_t *slot)
     slot->unit_count = 0;
     slot->data_used = 0;
     slot->delivery_count = 0;
-    slot->tail.rows = 0;
+    slot->grown = false;
     slot->promised = false;
     slot->launched = false;
 }
@@ -256,7 +297,7 @@ static int launch_slot(symm_queue_t *queue, slot_t *slot)
 {
     static const char name[] = SYMM_BATCH_KERNEL;
     symm_batch_params_t params;
-    flush_tail(slot);
+    settle(slot);
     uint32_t blocks = symm_batch_blocks(slot->unit_count, queue->device->multiprocessors);
     fill_params(queue->batch, slot, blocks, &params);
     symm_cuda_kernel_t kernel = {SYMM_FATBIN_BATCH, name, &queue->device->batch_kernel};

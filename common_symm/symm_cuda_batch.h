@@ -28,12 +28,18 @@
  * *room_p gets the bytes of data that it takes, at least len. */
 int symm_cuda_batch_room(symm_queue_t *queue, size_t len, size_t *room_p);
 
-/* Gather a move, for which room has been made. The kernel's addresses of device memory and of
- * pinned memory are those of this process. rows: both ends are within the GPU's reach. put: the
- * source is ordinary host memory, copied at once. get: the destination is ordinary host memory,
- * written when the batch is complete. Return MPI_SUCCESS or MPI_ERR_NO_MEM. */
+/* Gathers a move both ends of which are within the GPU's reach, at addresses of this process. As for
+ * the others below, room has been made. */
 void symm_cuda_batch_rows(symm_queue_t *queue, const symm_rows_t *rows);
+
+/* Gathers a move from ordinary host memory, whose bytes are taken at once. */
 void symm_cuda_batch_put(symm_queue_t *queue, const symm_rows_t *rows);
+
+/* The same for one run of bytes, at least 1. */
+void symm_cuda_batch_put_run(symm_queue_t *queue, void *dst, const void *src, size_t len);
+
+/* Gathers a move to ordinary host memory, which is written when the batch is complete. Returns
+ * MPI_SUCCESS or MPI_ERR_NO_MEM. */
 int symm_cuda_batch_get(symm_queue_t *queue, const symm_rows_t *rows);
 
 /* Whether something is gathered, or a launch was promised. */

@@ -88,23 +88,22 @@ int symm_cuda_transfer(symm_queue_t *queue, void *dst, const void *src, size_t l
                        symm_known_t known)
 {
     size_t data, room;
-    if (GATHERED_DEVICE < len) {
+    if (0 == len || GATHERED_DEVICE < len) {
         return symm_cuda_copy(queue, SYMM_LANE_MAIN, dst, src, len);
     }
     ends_t ends = find_ends(queue, dst, src, known);
     if (!is_gathered(ends, len, &data)) {
         return symm_cuda_copy(queue, SYMM_LANE_MAIN, dst, src, len);
     }
-    symm_rows_t rows = {.dst = dst, .src = src, .len = len, .rows = 0 < len ? 1 : 0};
-    if (0 == rows.rows) {
-        return MPI_SUCCESS;
-    }
-    (void) pthread_mutex_lock(&queue->lock); /* fails only on misuse */
+    symm_cuda_queue_lock(queue);
     int rc = symm_cuda_batch_room(queue, data, &room);
-    if (MPI_SUCCESS == rc) {
+    if (MPI_SUCCESS == rc && is_put(ends)) {
+        symm_cuda_batch_put_run(queue, dst, src, len);
+    } else if (MPI_SUCCESS == rc) {
+        symm_rows_t rows = {.dst = dst, .src = src, .len = len, .rows = 1};
         rc = gather(queue, ends, &rows);
     }
-    (void) pthread_mutex_unlock(&queue->lock);
+    symm_cuda_queue_unlock(queue);
     return rc;
 }
 

@@ -122,10 +122,10 @@ void symm_cuda_queue_destroy(symm_queue_t *queue)
 
 int symm_cuda_queue_begin(symm_queue_t *queue, symm_cuda_scope_t *scope_p)
 {
-    (void) pthread_mutex_lock(&queue->lock); /* fails only on misuse */
+    symm_cuda_queue_lock(queue);
     int rc = symm_cuda_enter(queue->device, scope_p);
     if (MPI_SUCCESS != rc) {
-        (void) pthread_mutex_unlock(&queue->lock);
+        symm_cuda_queue_unlock(queue);
     }
     return rc;
 }
@@ -133,7 +133,7 @@ int symm_cuda_queue_begin(symm_queue_t *queue, symm_cuda_scope_t *scope_p)
 void symm_cuda_queue_end(symm_queue_t *queue, const symm_cuda_scope_t *scope)
 {
     symm_cuda_leave(scope);
-    (void) pthread_mutex_unlock(&queue->lock);
+    symm_cuda_queue_unlock(queue);
 }
 
 void symm_cuda_queue_note_copy(symm_queue_t *queue, symm_lane_t lane)
@@ -285,7 +285,7 @@ static int launch_gathered(symm_queue_t *queue)
  * a stream can be asked from outside its context. */
 static int test(symm_queue_t *queue, int entered, bool *done_p)
 {
-    (void) pthread_mutex_lock(&queue->lock); /* fails only on misuse */
+    symm_cuda_queue_lock(queue);
     int rc = MPI_SUCCESS == entered ? launch_gathered(queue) : entered;
     *done_p = look(queue);
     if (*done_p) {
@@ -293,7 +293,7 @@ static int test(symm_queue_t *queue, int entered, bool *done_p)
         end_launches(queue, queue->flag_value, failure);
         rc = MPI_SUCCESS == rc ? failure : rc;
     }
-    (void) pthread_mutex_unlock(&queue->lock);
+    symm_cuda_queue_unlock(queue);
     return rc;
 }
 
@@ -362,7 +362,7 @@ static int enter_and_launch(symm_queue_t *queue)
 int symm_cuda_queue_mark(symm_queue_t *queue, symm_mark_t *mark_p)
 {
     int rc = MPI_SUCCESS;
-    (void) pthread_mutex_lock(&queue->lock); /* fails only on misuse */
+    symm_cuda_queue_lock(queue);
     /* Which of two kinds that are gathered will be launched first is not known. */
     if (symm_cuda_atomics_pending(queue)) {
         rc = enter_and_launch(queue);
@@ -372,7 +372,7 @@ int symm_cuda_queue_mark(symm_queue_t *queue, symm_mark_t *mark_p)
         rc = symm_cuda_batch_promise(queue);
     }
     *mark_p = queue->flag_value + (symm_cuda_batch_pending(queue) ? 1 : 0);
-    (void) pthread_mutex_unlock(&queue->lock);
+    symm_cuda_queue_unlock(queue);
     return rc;
 }
 
@@ -404,13 +404,13 @@ int symm_cuda_queue_progress(symm_queue_t *queue)
 {
     int rc = MPI_SUCCESS;
     /* Whoever has the lock makes progress here. */
-    if (0 != pthread_mutex_trylock(&queue->lock)) {
+    if (!symm_cuda_queue_try_lock(queue)) {
         return MPI_SUCCESS;
     }
     if (symm_cuda_batch_pending(queue) || symm_cuda_atomics_pending(queue)) {
         rc = enter_and_launch(queue);
     }
     int seen = see_launches(queue);
-    (void) pthread_mutex_unlock(&queue->lock);
+    symm_cuda_queue_unlock(queue);
     return MPI_SUCCESS == rc ? seen : rc;
 }

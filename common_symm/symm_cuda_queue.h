@@ -12,6 +12,7 @@
 #include "symm_cuda.h"
 #include "symm_done.h"
 #include "symm_fatbin.h"
+#include "symm_options.h"
 
 /* What gathers atomic updates (symm_cuda_atomic.c). */
 typedef struct symm_cuda_atomics symm_cuda_atomics_t;
@@ -19,6 +20,7 @@ typedef struct symm_cuda_batch symm_cuda_batch_t; /* symm_cuda_batch.h */
 
 struct symm_queue {
     pthread_mutex_t lock; /* of all below; not held while progress is driven */
+    bool locked;
     symm_device_t *device;
     CUstream streams[SYMM_LANE_COUNT];
     bool busy[SYMM_LANE_COUNT]; /* the stream must be asked */
@@ -37,6 +39,33 @@ struct symm_queue {
     CUgraphExec exec;
     symm_cuda_atomics_t *atomics; /* NULL until the first update */
 };
+
+/* Takes and gives back the queue's lock, which costs as much as gathering an operation: only where
+ * there are threads. Try returns whether it was free; not when the caller has it already. */
+static inline void symm_cuda_queue_lock(symm_queue_t *queue)
+{
+    if (symm_options.threads) {
+        (void) pthread_mutex_lock(&queue->lock); /* fails only on misuse */
+    }
+    queue->locked = true;
+}
+
+static inline bool symm_cuda_queue_try_lock(symm_queue_t *queue)
+{
+    if (symm_options.threads ? 0 != pthread_mutex_trylock(&queue->lock) : queue->locked) {
+        return false;
+    }
+    queue->locked = true;
+    return true;
+}
+
+static inline void symm_cuda_queue_unlock(symm_queue_t *queue)
+{
+    queue->locked = false;
+    if (symm_options.threads) {
+        (void) pthread_mutex_unlock(&queue->lock); /* likewise */
+    }
+}
 
 /* Begins and ends a call on queue: its lock and its device's context. Returns MPI_SUCCESS or
  * MPI_ERR_OTHER (then do not end). */

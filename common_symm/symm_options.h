@@ -14,6 +14,7 @@ typedef struct symm_options {
                          * window its largest rank counts, so that all ranks keep the same */
     unsigned rendezvous_timeout_ms; /* longest wait for a peer's handle */
     int local_rank;                 /* of this process among those of its job on this host */
+    bool threads;                   /* several threads may call at once: MPI_THREAD_MULTIPLE */
     bool fabric_handles;            /* ask the driver for FABRIC handles before file descriptors */
     bool share_windows; /* collectives of other communicators use a window that all their ranks are
                          * in; not with MPI_THREAD_MULTIPLE, where the order of a window's creation

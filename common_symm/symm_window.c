@@ -15,6 +15,7 @@ symm_options_t symm_options = {
     .cache_bytes = (size_t) 256 << 20,
     .rendezvous_timeout_ms = 60000,
     .fabric_handles = true,
+    .threads = true,
     .share_windows = true,
 };
 

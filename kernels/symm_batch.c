@@ -2,19 +2,6 @@
  * The arithmetic of batches. */
 #include "symm_batch.h"
 
-/* Bytes of the widest access. */
-#define WIDEST ((uint64_t) 16)
-
-/* Rows shorter than this are not worth cutting. */
-#define WORTH_CUTTING 64
-
-/* The largest power of two, up to the widest access, that divides all of what bits was made of. */
-static uint32_t alignment(uint64_t bits)
-{
-    bits |= WIDEST;
-    return (uint32_t) (bits & -bits);
-}
-
 /* Makes one piece of part of each row: len bytes from `from` on. */
 static symm_batch_piece_t piece_of(const symm_rows_t *rows, uint64_t from, uint64_t len)
 {
@@ -27,11 +14,8 @@ static symm_batch_piece_t piece_of(const symm_rows_t *rows, uint64_t from, uint6
         .src_pitch = rows->src_pitch,
     };
     uint64_t pitches = 1 < rows->rows ? (uint64_t) rows->dst_pitch | (uint64_t) rows->src_pitch : 0;
-    piece.width = alignment(piece.dst | piece.src | len | pitches);
-    if (1 == rows->rows && SYMM_BATCH_UNIT >= len) {
-        piece.split = 1; /* no division, for the sake of small operations */
-        piece.units = 1;
-    } else if (SYMM_BATCH_UNIT < len) {
+    piece.width = symm_batch_width(piece.dst | piece.src | len | pitches);
+    if (SYMM_BATCH_UNIT < len) {
         piece.split = (uint32_t) ((len + SYMM_BATCH_UNIT - 1) / SYMM_BATCH_UNIT);
         piece.units = (uint32_t) (rows->rows * piece.split);
     } else {
@@ -46,11 +30,12 @@ unsigned symm_batch_cut(const symm_rows_t *rows, symm_batch_piece_t *pieces)
     uint64_t dst = (uint64_t) (uintptr_t) rows->dst;
     uint64_t src = (uint64_t) (uintptr_t) rows->src;
     uint64_t pitches = 1 < rows->rows ? (uint64_t) rows->dst_pitch | (uint64_t) rows->src_pitch : 0;
-    uint64_t width = alignment((dst ^ src) | pitches); /* that both sides have after a few bytes */
+    uint64_t width =
+        symm_batch_width((dst ^ src) | pitches); /* that both sides have after a few bytes */
     uint64_t head = -dst & (width - 1);
     uint64_t tail = (rows->len - head) & (width - 1);
     unsigned count = 0;
-    if (WORTH_CUTTING > rows->len || 0 == (head | tail)) {
+    if (SYMM_BATCH_WORTH_CUTTING > rows->len || 0 == (head | tail)) {
         pieces[0] = piece_of(rows, 0, rows->len);
         return 1;
     }

@@ -63,8 +63,40 @@ typedef struct symm_batch_params {
 
 /* ---- for whoever fills a batch ---- */
 
+/* Rows shorter than this are not worth cutting. */
+#define SYMM_BATCH_WORTH_CUTTING 64
+
 /* Rows that a kernel can move well: what has ends that are not aligned is cut in up to three. */
 #define SYMM_BATCH_CUTS 3
+
+/* Whether a run of bytes makes one piece of one unit, as it is. */
+static inline bool symm_batch_is_simple(uint64_t len)
+{
+    return len < SYMM_BATCH_WORTH_CUTTING;
+}
+
+/* The width of access that all the bits allow, see symm_batch_piece_t. */
+static inline uint32_t symm_batch_width(uint64_t bits)
+{
+    bits |= 16;
+    return (uint32_t) (bits & -bits);
+}
+
+/* Writes the piece of such a run. */
+static inline void symm_batch_simple(symm_batch_piece_t *piece, uint64_t dst, uint64_t src,
+                                     uint64_t len, uint32_t unit)
+{
+    piece->dst = dst;
+    piece->src = src;
+    piece->len = len;
+    piece->rows = 1;
+    piece->dst_pitch = 0;
+    piece->src_pitch = 0;
+    piece->first_unit = unit;
+    piece->units = 1;
+    piece->split = 1;
+    piece->width = symm_batch_width(dst | src | len);
+}
 
 /* Makes pieces [SYMM_BATCH_CUTS] out of rows, whose addresses are those of the device; returns how
  * many. first_unit is left to the caller. */

@@ -132,13 +132,13 @@ static uint64_t find_host_number(void)
 static int component_init(bool enable_progress_threads, bool enable_mpi_threads)
 {
     (void) enable_progress_threads;
-    (void) enable_mpi_threads;
     const ompi_osc_symm_component_t *component = &mca_osc_symm_component;
     if (component->verbose > symm_log_level) {
         symm_log_level = component->verbose;
     }
     symm_options.cache_bytes = component->cache_bytes;
     symm_options.fabric_handles = component->fabric_handles;
+    symm_options.threads = enable_mpi_threads;
     symm_options.local_rank = (int) opal_process_info.my_local_rank;
     symm_options.rendezvous_timeout_ms =
         0 < component->rendezvous_timeout_ms ? (unsigned) component->rendezvous_timeout_ms : 1;

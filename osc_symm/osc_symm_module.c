@@ -57,6 +57,7 @@ int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window,
         return MPI_ERR_NO_MEM;
     }
     module->super = module_table;
+    (void) symm_pointer_kind_ask(module); /* learns whether there is a driver, before it counts */
     ompi_osc_symm_fill_unsupported(&module->super);
     module->win = win;
     module->window = window;

@@ -326,18 +326,30 @@ int symm_cuda_batch_launch(symm_queue_t *queue)
 
 /* ---- ending ---- */
 
+/* Hands over what a slot has got. */
+static void deliver(const slot_t *slot)
+{
+    for (size_t i = 0; i < slot->delivery_count; ++i) {
+        symm_rows_copy_host(&slot->deliveries[i]);
+    }
+}
+
 void symm_cuda_batch_finish(symm_queue_t *queue, uint32_t done, int rc)
 {
     symm_cuda_batch_t *batch = queue->batch;
+    bool idle = true;
     for (int i = 0; NULL != batch && i < SLOTS; ++i) {
         slot_t *slot = &batch->slots[i];
-        if (!slot->launched || 0 > (int32_t) (done - slot->value)) {
-            continue;
+        if (slot->launched && 0 <= (int32_t) (done - slot->value)) {
+            if (MPI_SUCCESS == rc) {
+                deliver(slot);
+            }
+            empty_slot(slot);
         }
-        for (size_t d = 0; MPI_SUCCESS == rc && d < slot->delivery_count; ++d) {
-            symm_rows_copy_host(&slot->deliveries[d]);
-        }
-        empty_slot(slot);
+        idle = idle && !slot->launched && slot_empty(slot) && !slot->promised;
+    }
+    if (NULL != batch && idle) {
+        batch->open = &batch->slots[0]; /* whose memory is most likely in the caches */
     }
 }
 

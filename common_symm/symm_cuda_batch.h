@@ -28,8 +28,8 @@
  * *room_p gets the bytes of data that it takes, at least len. */
 int symm_cuda_batch_room(symm_queue_t *queue, size_t len, size_t *room_p);
 
-/* Gathers a move both ends of which are within the GPU's reach, at addresses of this process. As for
- * the others below, room has been made. */
+/* Gathers a move both ends of which are within the GPU's reach, at addresses of this process. As
+ * for the others below, room has been made. */
 void symm_cuda_batch_rows(symm_queue_t *queue, const symm_rows_t *rows);
 
 /* Gathers a move from ordinary host memory, whose bytes are taken at once. */

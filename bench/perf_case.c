@@ -17,6 +17,16 @@ const char *perf_op_name(perf_op_t op)
         return "reduce";
     case PERF_REDUCE_SCATTER:
         return "reduce_scatter";
+    case PERF_ALLTOALL:
+        return "alltoall";
+    case PERF_BCAST:
+        return "bcast";
+    case PERF_GATHER:
+        return "gather";
+    case PERF_SCATTER:
+        return "scatter";
+    case PERF_BARRIER:
+        return "barrier";
     case PERF_PUT:
         return "put";
     case PERF_GET:
@@ -50,20 +60,53 @@ int perf_case_target(int rank, int size)
     return (rank + 1) % size;
 }
 
-size_t perf_case_input_bytes(const perf_case_t *c, int size)
+size_t perf_case_bytes(const perf_case_t *c, int size)
 {
-    return PERF_REDUCE_SCATTER == c->op ? c->bytes * (size_t) size : c->bytes;
+    size_t words = c->bytes / sizeof(float);
+    switch (c->op) {
+    case PERF_ALLTOALL:
+        return words / (size_t) size * (size_t) size * sizeof(float);
+    case PERF_BARRIER:
+        return 0;
+    default:
+        return c->bytes;
+    }
 }
 
-size_t perf_case_output_bytes(const perf_case_t *c, int size)
+size_t perf_case_input_bytes(const perf_case_t *c, int rank, int size)
 {
-    return PERF_ALLGATHER == c->op ? c->bytes * (size_t) size : c->bytes;
+    size_t bytes = perf_case_bytes(c, size);
+    switch (c->op) {
+    case PERF_REDUCE_SCATTER:
+        return bytes * (size_t) size;
+    case PERF_BCAST:
+        return 0 == rank ? bytes : 0;
+    case PERF_SCATTER:
+        return 0 == rank ? bytes * (size_t) size : 0;
+    default:
+        return bytes;
+    }
+}
+
+size_t perf_case_output_bytes(const perf_case_t *c, int rank, int size)
+{
+    size_t bytes = perf_case_bytes(c, size);
+    switch (c->op) {
+    case PERF_ALLGATHER:
+        return bytes * (size_t) size;
+    case PERF_GATHER:
+        return 0 == rank ? bytes * (size_t) size : 0;
+    case PERF_BCAST:
+        return 0 == rank ? 0 : bytes;
+    default:
+        return bytes;
+    }
 }
 
 double perf_case_algorithm_gbs(const perf_case_t *c, int size, double seconds)
 {
-    size_t input = perf_case_input_bytes(c, size);
-    size_t output = perf_case_output_bytes(c, size);
+    size_t input = perf_case_input_bytes(c, 0, size); /* no rank has more than the root */
+    size_t output = perf_case_output_bytes(c, 0, size);
     return (double) (input > output ? input : output) / seconds * 1e-9;
 }
 
@@ -75,6 +118,9 @@ double perf_case_bus_gbs(const perf_case_t *c, int size, double seconds)
         return algorithm * 2 * (size - 1) / size;
     case PERF_ALLGATHER:
     case PERF_REDUCE_SCATTER:
+    case PERF_ALLTOALL:
+    case PERF_GATHER:
+    case PERF_SCATTER:
         return algorithm * (size - 1) / size;
     default:
         return algorithm;
@@ -94,7 +140,9 @@ void *perf_case_allocate(size_t bytes)
 
 perf_layout_t perf_case_layout(unsigned ops, size_t max_bytes, int size)
 {
-    size_t out = 0 != (ops & PERF_BIT(PERF_ALLGATHER)) ? (size_t) size : 1;
-    size_t in = 0 != (ops & PERF_BIT(PERF_REDUCE_SCATTER)) ? (size_t) size : 1;
+    const unsigned many_out = PERF_BIT(PERF_ALLGATHER) | PERF_BIT(PERF_GATHER);
+    const unsigned many_in = PERF_BIT(PERF_REDUCE_SCATTER) | PERF_BIT(PERF_SCATTER);
+    size_t out = 0 != (ops & many_out) ? (size_t) size : 1;
+    size_t in = 0 != (ops & many_in) ? (size_t) size : 1;
     return (perf_layout_t){.send_bytes = area(in * max_bytes), .recv_bytes = area(out * max_bytes)};
 }

@@ -11,6 +11,11 @@ typedef enum perf_op {
     PERF_ALLGATHER,
     PERF_REDUCE,
     PERF_REDUCE_SCATTER,
+    PERF_ALLTOALL,
+    PERF_BCAST,
+    PERF_GATHER,
+    PERF_SCATTER,
+    PERF_BARRIER,
     PERF_PUT,
     PERF_GET,
     PERF_OP_COUNT
@@ -20,7 +25,7 @@ typedef enum perf_op {
 #define PERF_BIT(op) (1u << (op))
 #define PERF_REDUCTIONS                                                                            \
     (PERF_BIT(PERF_ALLREDUCE) | PERF_BIT(PERF_REDUCE) | PERF_BIT(PERF_REDUCE_SCATTER))
-#define PERF_COLLECTIVES     (PERF_REDUCTIONS | PERF_BIT(PERF_ALLGATHER))
+#define PERF_COLLECTIVES     (PERF_BIT(PERF_PUT) - 1u) /* all before it */
 #define PERF_HAS_IN_PLACE    (PERF_BIT(PERF_ALLREDUCE) | PERF_BIT(PERF_ALLGATHER))
 #define PERF_RMA             (PERF_BIT(PERF_PUT) | PERF_BIT(PERF_GET))
 #define PERF_GUARD_BYTES     64   /* behind an output, must stay as they are */
@@ -30,8 +35,9 @@ typedef struct perf_case {
     perf_op_t op;
     bool in_place; /* collectives */
     bool everyone; /* put and get: all ranks at once and not only rank 0 */
-    size_t bytes;  /* all-reduce, reduce: of the buffer; all-gather, reduce-scatter: of each rank's
-                    * part; else: moved. A multiple of 4 */
+    size_t bytes;  /* all-reduce, reduce, all-to-all, broadcast: of the buffer; all-gather,
+                    * reduce-scatter, gather, scatter: of each rank's part; barrier: none; else:
+                    * moved. A multiple of 4 */
 } perf_case_t;
 
 /* "allreduce" ...; "?" when out of range. */
@@ -46,11 +52,15 @@ bool perf_case_acts(const perf_case_t *c, int rank);
 /* The rank that rank's puts and gets go to. */
 int perf_case_target(int rank, int size);
 
-/* Bytes of an input and of an output, the guard not counted. */
-size_t perf_case_input_bytes(const perf_case_t *c, int size);
-size_t perf_case_output_bytes(const perf_case_t *c, int size);
+/* c->bytes, but for all-to-all, which sends equal blocks, and barrier. */
+size_t perf_case_bytes(const perf_case_t *c, int size);
 
-/* GB/s at a time per call: algorithmic (the larger of input and output over time) and bus, as
+/* Bytes of rank's input and output, the guard not counted; 0 where it has none. The root is rank 0.
+ */
+size_t perf_case_input_bytes(const perf_case_t *c, int rank, int size);
+size_t perf_case_output_bytes(const perf_case_t *c, int rank, int size);
+
+/* GB/s at a time per call: algorithmic (the largest input or output over time) and bus, as
  * nccl-tests define them.
  */
 double perf_case_algorithm_gbs(const perf_case_t *c, int size, double seconds);

@@ -46,11 +46,27 @@ enum { SUM = 0 };               /* ncclRedOp_t */
             stream_t stream))                                                                      \
     SYMBOL(                                                                                        \
         all_gather, "ncclAllGather",                                                               \
-        (const void *send, void *recv, size_t count, int datatype, comm_t comm, stream_t stream))
+        (const void *send, void *recv, size_t count, int datatype, comm_t comm, stream_t stream))  \
+    SYMBOL(broadcast, "ncclBroadcast",                                                             \
+           (const void *send, void *recv, size_t count, int datatype, int root, comm_t comm,       \
+            stream_t stream))
+
+/* Since 2.28; what is not there is not measured. */
+#define OPTIONAL_LIST(SYMBOL)                                                                      \
+    SYMBOL(                                                                                        \
+        all_to_all, "ncclAlltoAll",                                                                \
+        (const void *send, void *recv, size_t count, int datatype, comm_t comm, stream_t stream))  \
+    SYMBOL(gather, "ncclGather",                                                                   \
+           (const void *send, void *recv, size_t count, int datatype, int root, comm_t comm,       \
+            stream_t stream))                                                                      \
+    SYMBOL(scatter, "ncclScatter",                                                                 \
+           (const void *send, void *recv, size_t count, int datatype, int root, comm_t comm,       \
+            stream_t stream))
 
 #define DECLARE(name, symbol, arguments) result_t(*name) arguments;
 static struct {
     SYMBOL_LIST(DECLARE)
+    OPTIONAL_LIST(DECLARE)
     const char *(*get_error_string)(result_t result);
 } nccl;
 
@@ -58,7 +74,8 @@ static struct {
 static const struct {
     const char *symbol;
     void **slot;
-} symbols[] = {SYMBOL_LIST(DESCRIBE){"ncclGetErrorString", (void **) &nccl.get_error_string}};
+} symbols[] = {SYMBOL_LIST(DESCRIBE){"ncclGetErrorString", (void **) &nccl.get_error_string}},
+  optional[] = {OPTIONAL_LIST(DESCRIBE)};
 
 /* Shared by the two contestants. */
 static struct {
@@ -80,6 +97,9 @@ static bool load(char *reason)
             return perf_refuse(reason, "NCCL has no %s; 2.27 or later is needed",
                                symbols[i].symbol);
         }
+    }
+    for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); ++i) {
+        *optional[i].slot = dlsym(library, optional[i].symbol); /* NULL when it is not there */
     }
     return true; /* stays open until the process ends: NCCL has threads */
 }
@@ -138,26 +158,56 @@ static void release(void)
     }
 }
 
-static void nccl_call(perf_series_t *self, const perf_case_t *c)
+/* Which of the operations this NCCL has. */
+static unsigned served_ops(void)
+{
+    unsigned ops = PERF_REDUCTIONS | PERF_BIT(PERF_ALLGATHER) | PERF_BIT(PERF_BCAST);
+    ops |= NULL != nccl.all_to_all ? PERF_BIT(PERF_ALLTOALL) : 0;
+    ops |= NULL != nccl.gather ? PERF_BIT(PERF_GATHER) : 0;
+    ops |= NULL != nccl.scatter ? PERF_BIT(PERF_SCATTER) : 0;
+    return ops;
+}
+
+static result_t start_reduction(const perf_series_t *self, const perf_case_t *c)
 {
     const char *input = c->in_place ? self->recv : self->send;
     size_t floats = c->bytes / sizeof(float);
     stream_t stream = perf_cuda_stream();
-    if (PERF_ALLREDUCE == c->op) {
-        must(nccl.all_reduce(input, self->recv, floats, FLOAT32, SUM, shared.comm, stream),
-             "ncclAllReduce");
-    } else if (PERF_REDUCE == c->op) {
-        must(nccl.reduce(input, self->recv, floats, FLOAT32, SUM, 0, shared.comm, stream),
-             "ncclReduce");
-    } else if (PERF_REDUCE_SCATTER == c->op) {
-        must(nccl.reduce_scatter(input, self->recv, floats, FLOAT32, SUM, shared.comm, stream),
-             "ncclReduceScatter");
-    } else {
-        char *own = self->recv + (size_t) perf_world.rank * c->bytes;
-        must(nccl.all_gather(c->in_place ? own : self->send, self->recv, c->bytes, INT8,
-                             shared.comm, stream),
-             "ncclAllGather");
+    switch (c->op) {
+    case PERF_REDUCE:
+        return nccl.reduce(input, self->recv, floats, FLOAT32, SUM, 0, shared.comm, stream);
+    case PERF_REDUCE_SCATTER:
+        return nccl.reduce_scatter(input, self->recv, floats, FLOAT32, SUM, shared.comm, stream);
+    default:
+        return nccl.all_reduce(input, self->recv, floats, FLOAT32, SUM, shared.comm, stream);
     }
+}
+
+static result_t start_movement(const perf_series_t *self, const perf_case_t *c)
+{
+    stream_t stream = perf_cuda_stream();
+    char *own = self->recv + (size_t) perf_world.rank * c->bytes;
+    char *other = 0 == perf_world.rank ? self->send : self->recv;
+    size_t block = perf_case_bytes(c, perf_world.size) / (size_t) perf_world.size;
+    switch (c->op) {
+    case PERF_BCAST:
+        return nccl.broadcast(self->send, other, c->bytes, INT8, 0, shared.comm, stream);
+    case PERF_ALLTOALL:
+        return nccl.all_to_all(self->send, self->recv, block, INT8, shared.comm, stream);
+    case PERF_GATHER:
+        return nccl.gather(self->send, self->recv, c->bytes, INT8, 0, shared.comm, stream);
+    case PERF_SCATTER:
+        return nccl.scatter(self->send, self->recv, c->bytes, INT8, 0, shared.comm, stream);
+    default:
+        return nccl.all_gather(c->in_place ? own : self->send, self->recv, c->bytes, INT8,
+                               shared.comm, stream);
+    }
+}
+
+static void nccl_call(perf_series_t *self, const perf_case_t *c)
+{
+    bool reduces = 0 != (PERF_BIT(c->op) & PERF_REDUCTIONS);
+    must(reduces ? start_reduction(self, c) : start_movement(self, c), perf_op_name(c->op));
     perf_cuda_synchronize();
 }
 
@@ -212,6 +262,7 @@ bool perf_nccl_open(perf_series_t *self, bool symmetric, unsigned ops, size_t ma
     if (!acquire(reason)) {
         return false;
     }
+    self->ops &= served_ops();
     perf_layout_t layout = perf_case_layout(ops, max_bytes, perf_world.size);
     size_t len = layout.send_bytes + layout.recv_bytes;
     bool allocated =

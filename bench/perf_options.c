@@ -30,10 +30,13 @@ enum {
 
 static const struct argp_option descriptions[] = {
     {"ops", 'o', "LIST", 0,
-     "Operations, of allreduce,allgather,reduce,reduce_scatter,put,get [all]", 1},
+     "Operations, of allreduce,allgather,reduce,reduce_scatter,alltoall,bcast,gather,scatter,"
+     "barrier,put,get [all]",
+     1},
     {"min", KEY_MIN, "BYTES", 0, "Smallest size; K, M and G are powers of 1024 [8]", 1},
     {"max", KEY_MAX, "BYTES", 0,
-     "Largest size; of an all-gather and a reduce-scatter, each rank's part [256M]", 1},
+     "Largest size; of an all-gather, reduce-scatter, gather and scatter each rank's part [256M]",
+     1},
     {"factor", KEY_FACTOR, "N", 0, "From one size to the next; 16 bytes are never left out [2]", 1},
     {"placement", KEY_PLACEMENT, "WHERE", 0,
      "Collectives out of place, in place or both: out, in, "
@@ -68,6 +71,11 @@ static const name_t op_names[] = {{"allreduce", PERF_BIT(PERF_ALLREDUCE)},
                                   {"allgather", PERF_BIT(PERF_ALLGATHER)},
                                   {"reduce", PERF_BIT(PERF_REDUCE)},
                                   {"reduce_scatter", PERF_BIT(PERF_REDUCE_SCATTER)},
+                                  {"alltoall", PERF_BIT(PERF_ALLTOALL)},
+                                  {"bcast", PERF_BIT(PERF_BCAST)},
+                                  {"gather", PERF_BIT(PERF_GATHER)},
+                                  {"scatter", PERF_BIT(PERF_SCATTER)},
+                                  {"barrier", PERF_BIT(PERF_BARRIER)},
                                   {"put", PERF_BIT(PERF_PUT)},
                                   {"get", PERF_BIT(PERF_GET)},
                                   {"all", PERF_COLLECTIVES | PERF_RMA},

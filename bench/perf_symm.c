@@ -12,6 +12,7 @@
 void perf_mpi_call(perf_series_t *self, const perf_case_t *c)
 {
     int bytes = (int) c->bytes;
+    int block = (int) (perf_case_bytes(c, perf_world.size) / (size_t) perf_world.size);
     const void *input = c->in_place ? MPI_IN_PLACE : self->send;
     switch (c->op) {
     case PERF_ALLREDUCE:
@@ -28,6 +29,21 @@ void perf_mpi_call(perf_series_t *self, const perf_case_t *c)
     case PERF_REDUCE_SCATTER:
         MPI_Reduce_scatter_block(self->send, self->recv, bytes / (int) sizeof(float), MPI_FLOAT,
                                  MPI_SUM, self->comm);
+        break;
+    case PERF_ALLTOALL:
+        MPI_Alltoall(self->send, block, MPI_BYTE, self->recv, block, MPI_BYTE, self->comm);
+        break;
+    case PERF_BCAST:
+        MPI_Bcast(0 == perf_world.rank ? self->send : self->recv, bytes, MPI_BYTE, 0, self->comm);
+        break;
+    case PERF_GATHER:
+        MPI_Gather(self->send, bytes, MPI_BYTE, self->recv, bytes, MPI_BYTE, 0, self->comm);
+        break;
+    case PERF_SCATTER:
+        MPI_Scatter(self->send, bytes, MPI_BYTE, self->recv, bytes, MPI_BYTE, 0, self->comm);
+        break;
+    case PERF_BARRIER:
+        MPI_Barrier(self->comm);
         break;
     case PERF_PUT:
         MPI_Put(self->origin_out, bytes, MPI_BYTE, self->target, self->at_recv, bytes, MPI_BYTE,

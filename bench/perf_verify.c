@@ -22,6 +22,7 @@ typedef enum content {
     CONTENT_OF_RANK,   /* the input of one rank */
     CONTENT_SUM,       /* of all ranks' inputs */
     CONTENT_ALL_RANKS, /* the inputs one after the other */
+    CONTENT_BLOCKS,    /* this rank's block of each input in turn, from that of `rank` on */
 } content_t;
 
 typedef struct expected {
@@ -29,7 +30,7 @@ typedef struct expected {
     bool floats;
     uint32_t seed; /* of the round */
     int rank;      /* CONTENT_OF_RANK */
-    size_t words;  /* of one rank's input */
+    size_t words;  /* of one rank's input; CONTENT_BLOCKS: of one block */
     size_t skip;   /* CONTENT_SUM: words of the input before those that are summed up */
 } expected_t;
 
@@ -98,6 +99,18 @@ static void make_all_ranks(const expected_t *e, size_t first, size_t count, uint
     }
 }
 
+static void make_blocks(const expected_t *e, size_t first, size_t count, uint32_t *out)
+{
+    for (size_t done = 0; done < count;) {
+        size_t at = (first + done) % e->words;
+        size_t left = count - done;
+        size_t run = e->words - at < left ? e->words - at : left;
+        int rank = e->rank + (int) ((first + done) / e->words);
+        make_input(e, rank, (size_t) perf_world.rank * e->words + at, run, out + done);
+        done += run;
+    }
+}
+
 static void make_words(const expected_t *e, size_t first, size_t count, uint32_t *out)
 {
     switch (e->content) {
@@ -112,6 +125,9 @@ static void make_words(const expected_t *e, size_t first, size_t count, uint32_t
         break;
     case CONTENT_ALL_RANKS:
         make_all_ranks(e, first, count, out);
+        break;
+    case CONTENT_BLOCKS:
+        make_blocks(e, first, count, out);
         break;
     }
 }
@@ -180,13 +196,12 @@ static char *input_of(const perf_series_t *series, const perf_case_t *c)
         return c->in_place ? series->recv : series->send;
     case PERF_ALLGATHER:
         return c->in_place ? series->recv + (size_t) perf_world.rank * c->bytes : series->send;
-    case PERF_REDUCE:
-    case PERF_REDUCE_SCATTER:
-        return series->send;
     case PERF_PUT:
         return series->origin_out;
-    default:
+    case PERF_GET:
         return series->window_send;
+    default:
+        return series->send;
     }
 }
 
@@ -214,6 +229,19 @@ static int source_of(const perf_case_t *c)
     return perf_case_acts(c, origin) ? origin : -1;
 }
 
+/* What a data movement brings. */
+static void expect_moved(const perf_case_t *c, expected_t *output)
+{
+    size_t words = perf_case_bytes(c, perf_world.size) / sizeof(uint32_t);
+    bool scattered = PERF_ALLTOALL == c->op || PERF_SCATTER == c->op;
+    output->content = PERF_BCAST == c->op ? CONTENT_OF_RANK : CONTENT_ALL_RANKS;
+    output->rank = 0;
+    if (scattered) {
+        output->content = CONTENT_BLOCKS;
+        output->words = PERF_ALLTOALL == c->op ? words / (size_t) perf_world.size : words;
+    }
+}
+
 static expected_t output_expected(const perf_case_t *c, const expected_t *input)
 {
     expected_t output = *input;
@@ -224,8 +252,8 @@ static expected_t output_expected(const perf_case_t *c, const expected_t *input)
         output.skip = PERF_REDUCE_SCATTER == c->op
                           ? (size_t) perf_world.rank * c->bytes / sizeof(uint32_t)
                           : 0;
-    } else if (PERF_ALLGATHER == c->op) {
-        output.content = CONTENT_ALL_RANKS;
+    } else if (0 != (PERF_BIT(c->op) & PERF_COLLECTIVES)) {
+        expect_moved(c, &output);
     } else {
         output.rank = source_of(c);
         output.content = 0 > output.rank ? CONTENT_POISON : CONTENT_OF_RANK;
@@ -250,7 +278,7 @@ static unsigned long long check(const perf_series_t *series, const perf_case_t *
 {
     const expected_t poison = {.content = CONTENT_POISON};
     expected_t output = output_expected(c, input);
-    size_t words = perf_case_output_bytes(c, perf_world.size) / sizeof(uint32_t);
+    size_t words = perf_case_output_bytes(c, perf_world.rank, perf_world.size) / sizeof(uint32_t);
     const char *memory = output_of(series, c);
     unsigned long long wrong = check_words(series, c, "the output", memory, words, &output);
     wrong += check_words(series, c, "what follows the output", memory + words * sizeof(uint32_t),
@@ -270,8 +298,10 @@ static expected_t fill(perf_series_t *series, const perf_case_t *c, uint32_t see
                         .floats = 0 != (PERF_BIT(c->op) & PERF_REDUCTIONS),
                         .seed = seed,
                         .rank = perf_world.rank,
-                        .words = perf_case_input_bytes(c, perf_world.size) / sizeof(uint32_t)};
-    size_t output_bytes = perf_case_output_bytes(c, perf_world.size) + PERF_GUARD_BYTES;
+                        .words = perf_case_input_bytes(c, perf_world.rank, perf_world.size) /
+                                 sizeof(uint32_t)};
+    size_t output_bytes =
+        perf_case_output_bytes(c, perf_world.rank, perf_world.size) + PERF_GUARD_BYTES;
     write_words(series->device, output_of(series, c), output_bytes / sizeof(uint32_t), &poison);
     write_words(series->device, input_of(series, c), input.words, &input);
     return input;

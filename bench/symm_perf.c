@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Measures blocking all-reduce, all-gather, reduce, reduce-scatter, put and get on a symmetric
- * window, beside other ways to do the same. README.md says what is measured and how. */
+ * Measures blocking collectives, put and get on a symmetric window, beside other ways to do the
+ * same. README.md says what is measured and how. */
 #include "symm_config.h"
 
 #include "perf_cuda.h"
@@ -121,7 +121,7 @@ static void print_header(const contest_t *contest)
     perf_output_note(
         "times in us on rank 0 (slowest: the largest of the ranks' medians); alg, bus: "
         "GB/s of 10^9 bytes");
-    perf_output_note("bytes: all-reduce and reduce the buffer, all-gather and reduce-scatter each "
+    perf_output_note("bytes: of the buffer; all-gather, reduce-scatter, gather, scatter: each "
                      "rank's part; ratio: time of symm "
                      "/ time of the other, below 1 where symm is faster");
     perf_output_titles();
@@ -148,7 +148,8 @@ static void run_section(contest_t *contest, const perf_case_t *kind, const sizes
     perf_case_t c = *kind;
     fill_section(contest, kind);
     perf_output_section(&c, contest->series, contest->count);
-    for (int i = 0; i < sizes->count; ++i) {
+    int count = PERF_BARRIER == c.op ? 1 : sizes->count;
+    for (int i = 0; i < count; ++i) {
         c.bytes = sizes->bytes[i];
         perf_output_progress(&c, ++*step, steps);
         perf_measure(&contest->options, contest->series, contest->count, &c, results);
@@ -168,10 +169,10 @@ static int list_sections(const perf_options_t *options, perf_case_t *sections)
         if (0 == (options->ops & PERF_BIT(op))) {
             continue;
         }
-        if (rma || 0 != (options->placements & PERF_BIT(PERF_OUT))) {
+        bool in_place = 0 != (PERF_BIT(op) & PERF_HAS_IN_PLACE);
+        if (!in_place || 0 != (options->placements & PERF_BIT(PERF_OUT))) {
             sections[count++] = (perf_case_t){.op = op, .everyone = rma && options->everyone};
         }
-        bool in_place = 0 != (PERF_BIT(op) & PERF_HAS_IN_PLACE);
         if (in_place && 0 != (options->placements & PERF_BIT(PERF_IN))) {
             sections[count++] = (perf_case_t){.op = op, .in_place = true};
         }

@@ -88,6 +88,8 @@ SYMM_EXPORT int symm_op(MPI_Op op, MPI_Op *op_p);
     SYMM_COUNTER(put_bytes, "bytes put")                                                           \
     SYMM_COUNTER(gets, "get operations")                                                           \
     SYMM_COUNTER(get_bytes, "bytes got")                                                           \
+    SYMM_COUNTER(accumulates, "accumulate operations of all kinds")                                \
+    SYMM_COUNTER(accumulate_elements, "elements that these were about")                            \
     SYMM_COUNTER(kernels, "kernels launched on GPUs")                                              \
     SYMM_COUNTER(collectives, "collectives served on symmetric memory")                            \
     SYMM_COUNTER(collectives_passed, "agreed collectives passed to the next component")            \

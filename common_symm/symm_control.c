@@ -17,20 +17,20 @@ static size_t peers_end(int size)
 
 /* A row of counts per origin, on lines of its own: the origin polls the posts to it, and alone
  * writes where it is inside. */
-static size_t row_len(int size)
+static size_t words_len(int size)
 {
     return round_to_line((size_t) size * sizeof(_Atomic uint32_t));
 }
 
 size_t symm_window_control_len(int size)
 {
-    return peers_end(size) + 2 * (size_t) size * row_len(size);
+    return peers_end(size) + 2 * (size_t) size * words_len(size);
 }
 
 /* The word for target in row `row` of those behind the peers. */
 static _Atomic uint32_t *word_of(symm_window_control_t *control, int size, int row, int target)
 {
-    char *words = (char *) control + peers_end(size) + (size_t) row * row_len(size);
+    char *words = (char *) control + peers_end(size) + (size_t) row * words_len(size);
     return (_Atomic uint32_t *) (void *) words + target;
 }
 
@@ -49,7 +49,7 @@ _Atomic uint32_t *symm_window_control_inside(symm_window_control_t *control, int
 void symm_window_control_close(symm_window_control_t *control, int size, int target)
 {
     symm_gate_close(&control->peers[target].update,
-                    symm_window_control_inside(control, size, 0, target), row_len(size), size);
+                    symm_window_control_inside(control, size, 0, target), words_len(size), size);
 }
 
 void symm_window_control_barrier(symm_window_control_t *control, int rank, int size,

@@ -65,6 +65,7 @@ struct ompi_osc_symm_module {
     symm_window_t *window;
     const symm_device_ops_t *ops; /* what copies and kernels run on */
     symm_queue_t *queue;          /* likewise */
+    symm_device_t *device;        /* of these */
     osc_symm_target_t *targets;   /* [size] */
     bool dynamic;                 /* regions are looked up at each operation */
     osc_symm_own_t *own;          /* NULL for allocated memory */
@@ -143,6 +144,29 @@ static inline bool ompi_osc_symm_place_is_known(const ompi_osc_symm_module_t *mo
     return place->kind == module->ops->kind;
 }
 
+/* Whether rank target is of the access epoch that MPI_Win_start has begun. */
+static inline bool ompi_osc_symm_started(const ompi_osc_symm_module_t *module, int target)
+{
+    bool found = false;
+    for (int i = 0; !found && module->started && i < module->start_count; ++i) {
+        found = target == module->start_ranks[i];
+    }
+    return found;
+}
+
+/* Whether an access epoch to target is open (MPI-4.0, 12.5). */
+static inline bool ompi_osc_symm_may_access(const ompi_osc_symm_module_t *module, int target)
+{
+    return module->lock_all || OSC_SYMM_HELD_NONE != module->held[target] || module->fence_open ||
+           ompi_osc_symm_started(module, target);
+}
+
+/* Whether accumulate-class operations of this rank on the same element must stay in order. */
+static inline bool ompi_osc_symm_keeps_order(const ompi_osc_symm_module_t *module)
+{
+    return 0 != strcmp("none", module->hints[OSC_SYMM_HINT_ACCUMULATE_ORDERING]);
+}
+
 /* osc_symm_info.c: reads the request out of info; puts the honoured keys of a symmetric window into
  * its info; takes our keys out of that of any other window. */
 void ompi_osc_symm_info_read(opal_info_t *info, const char *default_kind,
@@ -184,11 +208,29 @@ static inline int ompi_osc_symm_complete_operations(const ompi_osc_symm_module_t
     return module->ops->queue_wait(module->queue);
 }
 
-/* osc_symm_unsupported.c: fills the table's entries of operations that are not there yet; each
- * raises MPI_ERR_UNSUPPORTED_OPERATION. */
-void ompi_osc_symm_fill_unsupported(ompi_osc_base_module_t *table);
-/* Logs once per process that `call` is not supported with `what`. Returns the error class. */
-int ompi_osc_symm_unsupported(const char *call, const char *what);
+/* osc_symm_accumulate.c */
+int ompi_osc_symm_accumulate(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,
+                             int target, ptrdiff_t target_disp, int target_count,
+                             ompi_datatype_t *target_dt, MPI_Op op, ompi_win_t *win);
+int ompi_osc_symm_get_accumulate(const void *origin_addr, int origin_count,
+                                 ompi_datatype_t *origin_dt, void *result_addr, int result_count,
+                                 ompi_datatype_t *result_dt, int target, ptrdiff_t target_disp,
+                                 int target_count, ompi_datatype_t *target_dt, MPI_Op op,
+                                 ompi_win_t *win);
+int ompi_osc_symm_raccumulate(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,
+                              int target, ptrdiff_t target_disp, int target_count,
+                              ompi_datatype_t *target_dt, MPI_Op op, ompi_win_t *win,
+                              ompi_request_t **request_p);
+int ompi_osc_symm_rget_accumulate(const void *origin_addr, int origin_count,
+                                  ompi_datatype_t *origin_dt, void *result_addr, int result_count,
+                                  ompi_datatype_t *result_dt, int target, ptrdiff_t target_disp,
+                                  int target_count, ompi_datatype_t *target_dt, MPI_Op op,
+                                  ompi_win_t *win, ompi_request_t **request_p);
+int ompi_osc_symm_fetch_and_op(const void *origin_addr, void *result_addr, ompi_datatype_t *dt,
+                               int target, ptrdiff_t target_disp, MPI_Op op, ompi_win_t *win);
+int ompi_osc_symm_compare_and_swap(const void *origin_addr, const void *compare_addr,
+                                   void *result_addr, ompi_datatype_t *dt, int target,
+                                   ptrdiff_t target_disp, ompi_win_t *win);
 
 /* osc_symm_sync.c: fence and post/start/complete/wait */
 int ompi_osc_symm_fence(int assertion, ompi_win_t *win);

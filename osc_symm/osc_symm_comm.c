@@ -14,23 +14,6 @@
  * 8-byte copy. */
 #define FAST_PATH static inline __attribute__((always_inline))
 
-static bool in_started_group(const ompi_osc_symm_module_t *module, int target)
-{
-    for (int i = 0; i < module->start_count; ++i) {
-        if (target == module->start_ranks[i]) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether an access epoch to target is open (MPI-4.0, 12.5). */
-FAST_PATH bool may_access(const ompi_osc_symm_module_t *module, int target)
-{
-    return module->lock_all || OSC_SYMM_HELD_NONE != module->held[target] || module->fence_open ||
-           (module->started && in_started_group(module, target));
-}
-
 /* One transfer of a run of bytes between the origin's memory and the target's window. */
 typedef struct transfer {
     char *origin;
@@ -82,7 +65,7 @@ FAST_PATH int transfer(bool put, const void *origin_addr, int origin_count,
     if (MPI_PROC_NULL == target) {
         return OMPI_SUCCESS;
     }
-    if (!may_access(module, target)) {
+    if (!ompi_osc_symm_may_access(module, target)) {
         return MPI_ERR_RMA_SYNC;
     }
     if (!symm_ompi_plain(origin_dt) || !symm_ompi_plain(target_dt)) {

@@ -14,6 +14,12 @@ static const ompi_osc_base_module_t module_table = {
     .osc_free = ompi_osc_symm_free,
     .osc_put = ompi_osc_symm_put,
     .osc_get = ompi_osc_symm_get,
+    .osc_accumulate = ompi_osc_symm_accumulate,
+    .osc_get_accumulate = ompi_osc_symm_get_accumulate,
+    .osc_fetch_and_op = ompi_osc_symm_fetch_and_op,
+    .osc_compare_and_swap = ompi_osc_symm_compare_and_swap,
+    .osc_raccumulate = ompi_osc_symm_raccumulate,
+    .osc_rget_accumulate = ompi_osc_symm_rget_accumulate,
     .osc_rput = ompi_osc_symm_rput,
     .osc_rget = ompi_osc_symm_rget,
     .osc_fence = ompi_osc_symm_fence,
@@ -58,7 +64,6 @@ int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window,
     }
     module->super = module_table;
     (void) symm_pointer_kind_ask(module); /* learns whether there is a driver, before it counts */
-    ompi_osc_symm_fill_unsupported(&module->super);
     module->win = win;
     module->window = window;
     module->noncontig = decision->noncontig;
@@ -66,6 +71,7 @@ int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window,
     OBJ_CONSTRUCT(&module->lock, opal_mutex_t);
     module->ops = window->mapping->ops;
     module->queue = window->mapping->queue;
+    module->device = window->mapping->device;
     module->targets = describe_targets(window);
     module->held = calloc((size_t) window->size, sizeof(*module->held));
     module->start_ranks = calloc((size_t) window->size, sizeof(*module->start_ranks));

@@ -165,6 +165,7 @@ static void open_gpu(connection_t *c)
         c->own->device = device;
         c->module->ops = ops;
         c->module->queue = c->own->queue;
+        c->module->device = device;
     }
 }
 
@@ -375,6 +376,7 @@ void ompi_osc_symm_own_disconnect(ompi_osc_symm_module_t *module)
         close_gpu(own);
         module->ops = module->window->mapping->ops;
         module->queue = module->window->mapping->queue;
+        module->device = module->window->mapping->device;
     }
     free(own->pids);
     free(own->adopted);

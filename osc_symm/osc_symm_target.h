@@ -10,8 +10,9 @@
  *
  * NOTE atomicity. Memory that not all ranks have mapped knows no atomics that all of them could
  * use. Where osc_symm_place_t.locked is set, every accumulate-class operation, the target's own
- * included, is done with the target's update gate closed (symm_control.h): read, combine, write. Where it is not set, the atomics of the memory are the one domain. Which it is
- * depends on the place alone, so all origins agree. */
+ * included, is done with the target's update gate closed (symm_control.h): read, combine, write.
+ * Where it is not set, the atomics of the memory are the one domain. Which it is depends on the
+ * place alone, so all origins agree. */
 #ifndef OSC_SYMM_TARGET_H
 #define OSC_SYMM_TARGET_H
 

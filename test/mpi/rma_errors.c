@@ -304,22 +304,26 @@ static void null_process_and_null_buffers(void)
     check_intact();
 }
 
-/* ---- not supported yet ---- */
+/* ---- accumulate-class and request-based operations ---- */
 
 static void accumulate_operations(void)
 {
     int64_t one = 1, result = 0, compare = 0;
     poison_window();
-    CHECK_OK(MPI_Win_lock_all(0, window.win));
-    CHECK_CLASS(MPI_ERR_UNSUPPORTED_OPERATION,
+    CHECK_CLASS(MPI_ERR_RMA_SYNC,
                 MPI_Accumulate(&one, 1, MPI_INT64_T, 0, 0, 1, MPI_INT64_T, MPI_SUM, window.win));
-    CHECK_CLASS(MPI_ERR_UNSUPPORTED_OPERATION,
-                MPI_Get_accumulate(&one, 1, MPI_INT64_T, &result, 1, MPI_INT64_T, 0, 0, 1,
+    CHECK_CLASS(MPI_ERR_RMA_SYNC, MPI_Get_accumulate(&one, 1, MPI_INT64_T, &result, 1, MPI_INT64_T,
+                                                     0, 0, 1, MPI_INT64_T, MPI_SUM, window.win));
+    CHECK_OK(MPI_Win_lock_all(0, window.win));
+    CHECK_CLASS(MPI_ERR_RMA_RANGE, MPI_Accumulate(&one, 1, MPI_INT64_T, 0, LENGTH, 1, MPI_INT64_T,
+                                                  MPI_SUM, window.win));
+    CHECK_CLASS(MPI_ERR_RMA_RANGE,
+                MPI_Get_accumulate(&one, 1, MPI_INT64_T, &result, 1, MPI_INT64_T, 0, LENGTH, 1,
                                    MPI_INT64_T, MPI_SUM, window.win));
-    CHECK_CLASS(MPI_ERR_UNSUPPORTED_OPERATION,
-                MPI_Fetch_and_op(&one, &result, MPI_INT64_T, 0, 0, MPI_SUM, window.win));
-    CHECK_CLASS(MPI_ERR_UNSUPPORTED_OPERATION,
-                MPI_Compare_and_swap(&one, &compare, &result, MPI_INT64_T, 0, 0, window.win));
+    CHECK_CLASS(MPI_ERR_RMA_RANGE,
+                MPI_Fetch_and_op(&one, &result, MPI_INT64_T, 0, LENGTH, MPI_SUM, window.win));
+    CHECK_CLASS(MPI_ERR_RMA_RANGE,
+                MPI_Compare_and_swap(&one, &compare, &result, MPI_INT64_T, 0, LENGTH, window.win));
     CHECK_OK(MPI_Win_unlock_all(window.win));
     check_intact();
 }
@@ -335,12 +339,12 @@ static void request_based_operations(void)
     CHECK_CLASS(MPI_ERR_RMA_RANGE,
                 MPI_Rget(&result, 1, MPI_INT64_T, 0, LENGTH, 1, MPI_INT64_T, window.win, &request));
     CHECK(MPI_REQUEST_NULL == request);
-    CHECK_CLASS(
-        MPI_ERR_UNSUPPORTED_OPERATION,
-        MPI_Raccumulate(&one, 1, MPI_INT64_T, 0, 0, 1, MPI_INT64_T, MPI_SUM, window.win, &request));
-    CHECK_CLASS(MPI_ERR_UNSUPPORTED_OPERATION,
-                MPI_Rget_accumulate(&one, 1, MPI_INT64_T, &result, 1, MPI_INT64_T, 0, 0, 1,
+    CHECK_CLASS(MPI_ERR_RMA_RANGE, MPI_Raccumulate(&one, 1, MPI_INT64_T, 0, LENGTH, 1, MPI_INT64_T,
+                                                   MPI_SUM, window.win, &request));
+    CHECK_CLASS(MPI_ERR_RMA_RANGE,
+                MPI_Rget_accumulate(&one, 1, MPI_INT64_T, &result, 1, MPI_INT64_T, 0, LENGTH, 1,
                                     MPI_INT64_T, MPI_SUM, window.win, &request));
+    CHECK(MPI_REQUEST_NULL == request);
     CHECK_OK(MPI_Win_unlock_all(window.win));
     check_intact();
 }
@@ -374,10 +378,9 @@ static void errors_go_to_the_windows_handler(void)
     CHECK_CLASS(MPI_ERR_RMA_SYNC, put_at(0, 1));
     CHECK_INT(1, handler_calls);
     CHECK_INT(MPI_ERR_RMA_SYNC, handler_class);
-    CHECK_CLASS(MPI_ERR_UNSUPPORTED_OPERATION,
+    CHECK_CLASS(MPI_ERR_RMA_SYNC,
                 MPI_Accumulate(data, 1, MPI_INT64_T, 0, 0, 1, MPI_INT64_T, MPI_SUM, window.win));
     CHECK_INT(2, handler_calls);
-    CHECK_INT(MPI_ERR_UNSUPPORTED_OPERATION, handler_class);
     CHECK_OK(MPI_Win_set_errhandler(window.win, MPI_ERRORS_RETURN));
     CHECK_OK(MPI_Errhandler_free(&handler));
     check_intact();

@@ -176,8 +176,9 @@ static int copy_results(symm_queue_t *queue, const stage_t *stage)
         const delivery_t *delivery = &stage->deliveries[d];
         for (uint64_t row = 0; MPI_SUCCESS == rc && delivery->by_copy && row < delivery->rows;
              ++row) {
-            rc = symm_cuda_copy_entered(queue, SYMM_LANE_MAIN, delivery->to + (ptrdiff_t) row * delivery->pitch,
-                                      delivery->from + row * delivery->len, delivery->len);
+            rc = symm_cuda_copy_entered(queue, SYMM_LANE_MAIN,
+                                        delivery->to + (ptrdiff_t) row * delivery->pitch,
+                                        delivery->from + row * delivery->len, delivery->len);
         }
     }
     return rc;

@@ -69,20 +69,20 @@ static size_t span_of(const osc_symm_element_t *element, uint64_t count)
 
 /* ---- without atomics ---- */
 
-/* Starts copying elements, without what lies between their data. */
+/* Starts copying elements, without what lies between their data. target says which end that is. */
 static int copy_elements(const osc_symm_updates_t *updates, void *dst, const void *src,
-                         uint64_t count)
+                         uint64_t count, symm_known_t target)
 {
     const symm_typemap_t *map;
     symm_typewalk_t walk;
     if (!updates->element.gaps) {
-        return updates->ops->copy(updates->queue, SYMM_LANE_MAIN, dst, src,
-                                  count * updates->element.size);
+        return updates->ops->transfer(updates->queue, dst, src, count * updates->element.size,
+                                      target);
     }
     int rc = symm_typemap_get(updates->element.datatype, &map);
     if (MPI_SUCCESS == rc) {
         symm_typewalk_init(&walk, SYMM_VIEW_BYTES, map, count, map, count);
-        rc = updates->ops->move(updates->queue, dst, src, &walk);
+        rc = updates->ops->move(updates->queue, dst, src, &walk, target);
     }
     return rc;
 }
@@ -92,12 +92,13 @@ static int update_alone(const osc_symm_updates_t *updates, char *target, const c
                         char *result, uint64_t count)
 {
     const osc_symm_element_t *element = &updates->element;
-    int rc = NULL == result ? MPI_SUCCESS : copy_elements(updates, result, target, count);
+    int rc = NULL == result ? MPI_SUCCESS
+                            : copy_elements(updates, result, target, count, SYMM_KNOWN_SRC);
     if (MPI_SUCCESS != rc || SYMM_ATOMIC_NO_OP == element->op) {
         return rc;
     }
     if (SYMM_ATOMIC_REPLACE == element->op) {
-        return copy_elements(updates, target, origin, count);
+        return copy_elements(updates, target, origin, count, SYMM_KNOWN_DST);
     }
     return updates->ops->combine(updates->queue, (symm_op_t) element->op, element->dtype, target,
                                  origin, updates->origin, count);

@@ -188,6 +188,60 @@ static void one_epoch_of_many_threads(void)
     mt_win_free(&w);
 }
 
+/* The same on memory of the program's own, in windows of both flavours. */
+static void one_epoch_on_memory_of_ones_own(void)
+{
+    mt_memory_t memory = SYMM_KIND_CUDA_DEVICE == mt_kind ? MT_DEVICE : MT_HOST;
+    mt_win_t w = {.size = (size_t) slot_of(mt_size, 0), .disp_unit = 1};
+    MPI_Info info = mt_info();
+    w.base = mt_alloc(memory, w.size);
+    if (CHECK_OK(MPI_Win_create(w.base, (MPI_Aint) w.size, 1, info, MPI_COMM_WORLD, &w.win))) {
+        CHECK_OURS(w.win);
+        CHECK_OK(MPI_Win_lock_all(0, w.win));
+        in_threads(put_and_get, &w);
+        CHECK_OK(MPI_Win_unlock_all(w.win));
+        CHECK_OK(MPI_Win_free(&w.win));
+    }
+    mt_free(memory, w.base);
+    CHECK_OK(MPI_Info_free(&info));
+}
+
+/* Every thread attaches memory and detaches it again, while the others use theirs. */
+static void attach_and_detach(job_t *job)
+{
+    char *own = job->shared->base + (size_t) job->thread * SLOT;
+    for (int i = 0; i < rounds(100); ++i) {
+        int64_t out = 1000 * i + job->thread, in = 0;
+        MPI_Aint address;
+        mt_context("thread %d, round %d", job->thread, i);
+        CHECK_OK(MPI_Win_attach(job->shared->win, own, SLOT));
+        CHECK_OK(MPI_Get_address(own + 8 * i, &address));
+        CHECK_OK(MPI_Put(&out, 8, MPI_BYTE, mt_rank, address, 8, MPI_BYTE, job->shared->win));
+        CHECK_OK(MPI_Win_flush(mt_rank, job->shared->win));
+        CHECK_OK(MPI_Get(&in, 8, MPI_BYTE, mt_rank, address, 8, MPI_BYTE, job->shared->win));
+        CHECK_OK(MPI_Win_flush(mt_rank, job->shared->win));
+        CHECK_INT(out, in);
+        CHECK_OK(MPI_Win_detach(job->shared->win, own));
+    }
+}
+
+static void attaching_in_many_threads(void)
+{
+    mt_memory_t memory = SYMM_KIND_CUDA_DEVICE == mt_kind ? MT_DEVICE : MT_HOST;
+    mt_win_t w = {.size = (size_t) THREADS * SLOT, .disp_unit = 1};
+    MPI_Info info = mt_info();
+    w.base = mt_alloc(memory, w.size);
+    if (CHECK_OK(MPI_Win_create_dynamic(info, MPI_COMM_WORLD, &w.win))) {
+        CHECK_OURS(w.win);
+        CHECK_OK(MPI_Win_lock_all(0, w.win));
+        in_threads(attach_and_detach, &w);
+        CHECK_OK(MPI_Win_unlock_all(w.win));
+        CHECK_OK(MPI_Win_free(&w.win));
+    }
+    mt_free(memory, w.base);
+    CHECK_OK(MPI_Info_free(&info));
+}
+
 /* The first thread reduces in one part of the window while the others put and get in another. */
 static void reduce_or_put(job_t *job)
 {
@@ -315,6 +369,8 @@ int main(int argc, char **argv)
     MT_RUN(windows_made_and_freed_at_once);
     MT_RUN(collectives_on_communicators_of_their_own);
     MT_RUN(one_epoch_of_many_threads);
+    MT_RUN(one_epoch_on_memory_of_ones_own);
+    MT_RUN(attaching_in_many_threads);
     MT_RUN(operations_beside_collectives);
     MT_RUN(locks_of_different_targets);
     MT_RUN(windows_are_found_while_others_come_and_go);

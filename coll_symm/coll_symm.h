@@ -418,4 +418,39 @@ int mca_coll_symm_scatterv(const void *sbuf, const int *scounts, const int *disp
                            ompi_datatype_t *sdtype, void *rbuf, int rcount, ompi_datatype_t *rdtype,
                            int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
+/* Nonblocking: those with counts per rank are left to the next component, GPU buffers staged. */
+int mca_coll_symm_ialltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                            int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                            ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_ialltoallv(const void *sbuf, const int *scounts, const int *sdisps,
+                             ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
+                             const int *rdisps, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                             ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_ialltoallw(const void *sbuf, const int *scounts, const int *sdisps,
+                             ompi_datatype_t *const *sdtypes, void *rbuf, const int *rcounts,
+                             const int *rdisps, ompi_datatype_t *const *rdtypes,
+                             ompi_communicator_t *comm, ompi_request_t **request,
+                             mca_coll_base_module_t *module);
+int mca_coll_symm_iallgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                              const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
+                              ompi_communicator_t *comm, ompi_request_t **request,
+                              mca_coll_base_module_t *module);
+int mca_coll_symm_igather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                          int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                          ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_igatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                           const int *rcounts, const int *disps, ompi_datatype_t *rdtype, int root,
+                           ompi_communicator_t *comm, ompi_request_t **request,
+                           mca_coll_base_module_t *module);
+int mca_coll_symm_iscatter(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                           int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                           ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_iscatterv(const void *sbuf, const int *scounts, const int *disps,
+                            ompi_datatype_t *sdtype, void *rbuf, int rcount,
+                            ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                            ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
+                         ompi_communicator_t *comm, ompi_request_t **request,
+                         mca_coll_base_module_t *module);
+
 #endif

@@ -163,7 +163,8 @@ void coll_symm_call_show(const coll_symm_call_t *call)
     symm_slot_t *slot = slot_of(call, exchange->rank);
     size_t payload = 0 != (call->mine.flags & COLL_SYMM_PAYLOAD) ? call->send_len : 0;
     size_t first = payload < SHORT_PAYLOAD ? payload : SHORT_PAYLOAD;
-    if (coll_symm_traits(call->mine.collective)->rows && SYMM_ROW_RANKS_MAX >= exchange->size) {
+    bool rows = coll_symm_traits(call->mine.collective)->rows && NULL == call->pending;
+    if (rows && SYMM_ROW_RANKS_MAX >= exchange->size) {
         memcpy(row_of(call, exchange->rank), call->module->row,
                (size_t) exchange->size * sizeof(symm_block_t));
     }

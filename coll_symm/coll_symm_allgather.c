@@ -133,18 +133,52 @@ static void describe_allgatherv(coll_symm_call_t *call, const allgatherv_argumen
     call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
 }
 
+static int start_allgatherv(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                            const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                            ompi_request_t **request_p)
+{
+    const allgatherv_arguments_t *a = call->arguments;
+    return functions->iallgatherv(sbuf, a->scount, a->sdtype, rbuf, a->rcounts, a->disps, a->rdtype,
+                                  comm, request_p, functions->iallgatherv_module);
+}
+
+static const coll_symm_steps_t allgatherv_steps = {next_allgatherv, coll_symm_move,
+                                                   start_allgatherv};
+
+int mca_coll_symm_iallgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                              const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
+                              ompi_communicator_t *comm, ompi_request_t **request,
+                              mca_coll_base_module_t *module)
+{
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    allgatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, comm};
+    if (coll_symm_asleep(symm)) {
+        return symm->next.iallgatherv(sbuf, scount, sdtype, rbuf, rcounts, disps, rdtype, comm,
+                                      request, symm->next.iallgatherv_module);
+    }
+    coll_symm_pending_t *pending = coll_symm_pending_create(symm, &allgatherv_steps, &arguments,
+                                                            sizeof(arguments), sbuf, rbuf);
+    if (NULL == pending) {
+        return MPI_ERR_NO_MEM;
+    }
+    describe_allgatherv(coll_symm_pending_call(pending), &arguments);
+    return coll_symm_pending_start(pending, request);
+}
+
 int mca_coll_symm_allgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                              const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
                              ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {.next = next_allgatherv, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     allgatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, comm};
     if (coll_symm_asleep(symm)) {
         return call_allgatherv(symm, &arguments, sbuf, rbuf);
     }
-    coll_symm_call_t call = {
-        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    coll_symm_call_t call = {.module = symm,
+                             .steps = &allgatherv_steps,
+                             .arguments = &arguments,
+                             .sbuf = sbuf,
+                             .rbuf = rbuf};
     describe_allgatherv(&call, &arguments);
     return coll_symm_call_run(&call);
 }

@@ -50,18 +50,50 @@ static void describe_alltoall(coll_symm_call_t *call, const alltoall_arguments_t
     call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
 }
 
+static int start_alltoall(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                          const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                          ompi_request_t **request_p)
+{
+    const alltoall_arguments_t *a = call->arguments;
+    return functions->ialltoall(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, comm,
+                                request_p, functions->ialltoall_module);
+}
+
+static const coll_symm_steps_t alltoall_steps = {next_alltoall, coll_symm_move, start_alltoall};
+
+int mca_coll_symm_ialltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                            int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                            ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    alltoall_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
+    if (coll_symm_asleep(symm)) {
+        return symm->next.ialltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, request,
+                                    symm->next.ialltoall_module);
+    }
+    coll_symm_pending_t *pending =
+        coll_symm_pending_create(symm, &alltoall_steps, &arguments, sizeof(arguments), sbuf, rbuf);
+    if (NULL == pending) {
+        return MPI_ERR_NO_MEM;
+    }
+    describe_alltoall(coll_symm_pending_call(pending), &arguments);
+    return coll_symm_pending_start(pending, request);
+}
+
 int mca_coll_symm_alltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                            int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                            mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {.next = next_alltoall, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoall_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
     if (coll_symm_asleep(symm)) {
         return call_alltoall(symm, &arguments, sbuf, rbuf);
     }
-    coll_symm_call_t call = {
-        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    coll_symm_call_t call = {.module = symm,
+                             .steps = &alltoall_steps,
+                             .arguments = &arguments,
+                             .sbuf = sbuf,
+                             .rbuf = rbuf};
     describe_alltoall(&call, &arguments);
     return coll_symm_call_run(&call);
 }
@@ -110,19 +142,53 @@ static void describe_alltoallv(coll_symm_call_t *call, const alltoallv_arguments
     describe_vectors(call, COLL_SYMM_ALLTOALLV, &inputs, &outputs);
 }
 
+static int start_alltoallv(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                           const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                           ompi_request_t **request_p)
+{
+    const alltoallv_arguments_t *a = call->arguments;
+    return functions->ialltoallv(sbuf, a->scounts, a->sdisps, a->sdtype, rbuf, a->rcounts,
+                                 a->rdisps, a->rdtype, comm, request_p,
+                                 functions->ialltoallv_module);
+}
+
+static const coll_symm_steps_t alltoallv_steps = {next_alltoallv, coll_symm_move, start_alltoallv};
+
+int mca_coll_symm_ialltoallv(const void *sbuf, const int *scounts, const int *sdisps,
+                             ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
+                             const int *rdisps, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                             ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    alltoallv_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
+    if (coll_symm_asleep(symm)) {
+        return symm->next.ialltoallv(sbuf, scounts, sdisps, sdtype, rbuf, rcounts, rdisps, rdtype,
+                                     comm, request, symm->next.ialltoallv_module);
+    }
+    coll_symm_pending_t *pending =
+        coll_symm_pending_create(symm, &alltoallv_steps, &arguments, sizeof(arguments), sbuf, rbuf);
+    if (NULL == pending) {
+        return MPI_ERR_NO_MEM;
+    }
+    describe_alltoallv(coll_symm_pending_call(pending), &arguments);
+    return coll_symm_pending_start(pending, request);
+}
+
 int mca_coll_symm_alltoallv(const void *sbuf, const int *scounts, const int *sdisps,
                             ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
                             const int *rdisps, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {.next = next_alltoallv, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoallv_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
     if (coll_symm_asleep(symm)) {
         return call_alltoallv(symm, &arguments, sbuf, rbuf);
     }
-    coll_symm_call_t call = {
-        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    coll_symm_call_t call = {.module = symm,
+                             .steps = &alltoallv_steps,
+                             .arguments = &arguments,
+                             .sbuf = sbuf,
+                             .rbuf = rbuf};
     describe_alltoallv(&call, &arguments);
     return coll_symm_call_run(&call);
 }
@@ -156,19 +222,54 @@ static void describe_alltoallw(coll_symm_call_t *call, const alltoallw_arguments
     describe_vectors(call, COLL_SYMM_ALLTOALLW, &inputs, &outputs);
 }
 
+static int start_alltoallw(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                           const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                           ompi_request_t **request_p)
+{
+    const alltoallw_arguments_t *a = call->arguments;
+    return functions->ialltoallw(sbuf, a->scounts, a->sdisps, a->sdtypes, rbuf, a->rcounts,
+                                 a->rdisps, a->rdtypes, comm, request_p,
+                                 functions->ialltoallw_module);
+}
+
+static const coll_symm_steps_t alltoallw_steps = {next_alltoallw, coll_symm_move, start_alltoallw};
+
+int mca_coll_symm_ialltoallw(const void *sbuf, const int *scounts, const int *sdisps,
+                             ompi_datatype_t *const *sdtypes, void *rbuf, const int *rcounts,
+                             const int *rdisps, ompi_datatype_t *const *rdtypes,
+                             ompi_communicator_t *comm, ompi_request_t **request,
+                             mca_coll_base_module_t *module)
+{
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    alltoallw_arguments_t arguments = {scounts, sdisps, sdtypes, rcounts, rdisps, rdtypes, comm};
+    if (coll_symm_asleep(symm)) {
+        return symm->next.ialltoallw(sbuf, scounts, sdisps, sdtypes, rbuf, rcounts, rdisps, rdtypes,
+                                     comm, request, symm->next.ialltoallw_module);
+    }
+    coll_symm_pending_t *pending =
+        coll_symm_pending_create(symm, &alltoallw_steps, &arguments, sizeof(arguments), sbuf, rbuf);
+    if (NULL == pending) {
+        return MPI_ERR_NO_MEM;
+    }
+    describe_alltoallw(coll_symm_pending_call(pending), &arguments);
+    return coll_symm_pending_start(pending, request);
+}
+
 int mca_coll_symm_alltoallw(const void *sbuf, const int *scounts, const int *sdisps,
                             ompi_datatype_t *const *sdtypes, void *rbuf, const int *rcounts,
                             const int *rdisps, ompi_datatype_t *const *rdtypes,
                             ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {.next = next_alltoallw, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoallw_arguments_t arguments = {scounts, sdisps, sdtypes, rcounts, rdisps, rdtypes, comm};
     if (coll_symm_asleep(symm)) {
         return call_alltoallw(symm, &arguments, sbuf, rbuf);
     }
-    coll_symm_call_t call = {
-        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    coll_symm_call_t call = {.module = symm,
+                             .steps = &alltoallw_steps,
+                             .arguments = &arguments,
+                             .sbuf = sbuf,
+                             .rbuf = rbuf};
     describe_alltoallw(&call, &arguments);
     return coll_symm_call_run(&call);
 }

@@ -47,16 +47,46 @@ static void describe_bcast(coll_symm_call_t *call, const bcast_arguments_t *a, v
     call->mine.flags = (uint8_t) (COLL_SYMM_IN_PLACE | (known ? 0 : COLL_SYMM_UNSUPPORTED));
 }
 
+static int start_bcast(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                       const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                       ompi_request_t **request_p)
+{
+    const bcast_arguments_t *a = call->arguments;
+    void *buffer = is_root(call->module, a) ? (void *) sbuf : rbuf;
+    return functions->ibcast(buffer, a->count, a->datatype, a->root, comm, request_p,
+                             functions->ibcast_module);
+}
+
+static const coll_symm_steps_t bcast_steps = {next_bcast, coll_symm_move, start_bcast};
+
+int mca_coll_symm_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
+                         ompi_communicator_t *comm, ompi_request_t **request,
+                         mca_coll_base_module_t *module)
+{
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    bcast_arguments_t arguments = {count, datatype, root, comm};
+    if (coll_symm_asleep(symm)) {
+        return symm->next.ibcast(buffer, count, datatype, root, comm, request,
+                                 symm->next.ibcast_module);
+    }
+    coll_symm_pending_t *pending =
+        coll_symm_pending_create(symm, &bcast_steps, &arguments, sizeof(arguments), NULL, NULL);
+    if (NULL == pending) {
+        return MPI_ERR_NO_MEM;
+    }
+    describe_bcast(coll_symm_pending_call(pending), &arguments, buffer);
+    return coll_symm_pending_start(pending, request);
+}
+
 int mca_coll_symm_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
                         ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {.next = next_bcast, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     bcast_arguments_t arguments = {count, datatype, root, comm};
     if (coll_symm_asleep(symm)) {
         return call_bcast(symm, &arguments, buffer);
     }
-    coll_symm_call_t call = {.module = symm, .steps = &steps, .arguments = &arguments};
+    coll_symm_call_t call = {.module = symm, .steps = &bcast_steps, .arguments = &arguments};
     describe_bcast(&call, &arguments, buffer);
     return coll_symm_call_run(&call);
 }

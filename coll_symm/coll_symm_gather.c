@@ -53,18 +53,50 @@ static void describe_gather(coll_symm_call_t *call, const gather_arguments_t *a)
     call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
 }
 
+static int start_gather(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                        const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                        ompi_request_t **request_p)
+{
+    const gather_arguments_t *a = call->arguments;
+    return functions->igather(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->root, comm,
+                              request_p, functions->igather_module);
+}
+
+static const coll_symm_steps_t gather_steps = {next_gather, coll_symm_move, start_gather};
+
+int mca_coll_symm_igather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                          int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                          ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    gather_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
+    if (coll_symm_asleep(symm)) {
+        return symm->next.igather(sbuf, scount, sdtype, rbuf, rcount, rdtype, root, comm, request,
+                                  symm->next.igather_module);
+    }
+    coll_symm_pending_t *pending =
+        coll_symm_pending_create(symm, &gather_steps, &arguments, sizeof(arguments), sbuf, rbuf);
+    if (NULL == pending) {
+        return MPI_ERR_NO_MEM;
+    }
+    describe_gather(coll_symm_pending_call(pending), &arguments);
+    return coll_symm_pending_start(pending, request);
+}
+
 int mca_coll_symm_gather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                          int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
                          mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {.next = next_gather, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     gather_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
     if (coll_symm_asleep(symm)) {
         return call_gather(symm, &arguments, sbuf, rbuf);
     }
-    coll_symm_call_t call = {
-        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    coll_symm_call_t call = {.module = symm,
+                             .steps = &gather_steps,
+                             .arguments = &arguments,
+                             .sbuf = sbuf,
+                             .rbuf = rbuf};
     describe_gather(&call, &arguments);
     return coll_symm_call_run(&call);
 }
@@ -108,18 +140,51 @@ static void describe_gatherv(coll_symm_call_t *call, const gatherv_arguments_t *
     call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
 }
 
+static int start_gatherv(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                         const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                         ompi_request_t **request_p)
+{
+    const gatherv_arguments_t *a = call->arguments;
+    return functions->igatherv(sbuf, a->scount, a->sdtype, rbuf, a->rcounts, a->disps, a->rdtype,
+                               a->root, comm, request_p, functions->igatherv_module);
+}
+
+static const coll_symm_steps_t gatherv_steps = {next_gatherv, coll_symm_move, start_gatherv};
+
+int mca_coll_symm_igatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                           const int *rcounts, const int *disps, ompi_datatype_t *rdtype, int root,
+                           ompi_communicator_t *comm, ompi_request_t **request,
+                           mca_coll_base_module_t *module)
+{
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    gatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, root, comm};
+    if (coll_symm_asleep(symm)) {
+        return symm->next.igatherv(sbuf, scount, sdtype, rbuf, rcounts, disps, rdtype, root, comm,
+                                   request, symm->next.igatherv_module);
+    }
+    coll_symm_pending_t *pending =
+        coll_symm_pending_create(symm, &gatherv_steps, &arguments, sizeof(arguments), sbuf, rbuf);
+    if (NULL == pending) {
+        return MPI_ERR_NO_MEM;
+    }
+    describe_gatherv(coll_symm_pending_call(pending), &arguments);
+    return coll_symm_pending_start(pending, request);
+}
+
 int mca_coll_symm_gatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                           const int *rcounts, const int *disps, ompi_datatype_t *rdtype, int root,
                           ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {.next = next_gatherv, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     gatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, root, comm};
     if (coll_symm_asleep(symm)) {
         return call_gatherv(symm, &arguments, sbuf, rbuf);
     }
-    coll_symm_call_t call = {
-        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    coll_symm_call_t call = {.module = symm,
+                             .steps = &gatherv_steps,
+                             .arguments = &arguments,
+                             .sbuf = sbuf,
+                             .rbuf = rbuf};
     describe_gatherv(&call, &arguments);
     return coll_symm_call_run(&call);
 }

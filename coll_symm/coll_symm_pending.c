@@ -366,6 +366,9 @@ int coll_symm_pending_start(coll_symm_pending_t *pending, ompi_request_t **reque
 {
     mca_coll_symm_module_t *module = pending->call.module;
     const symm_comm_t *comm = module->comm;
+    if (coll_symm_traits(pending->call.mine.collective)->rows) {
+        pending->call.mine.flags |= COLL_SYMM_UNSUPPORTED; /* the ring has no rows of blocks */
+    }
     coll_symm_call_place(&pending->call);
     if (0 < atomic_load_explicit(&comm->live_windows, memory_order_relaxed) &&
         NULL != comm->control) {

@@ -35,7 +35,16 @@
 /* X(enumerator, name): those that have a nonblocking form here, and its name. */
 #define COLL_SYMM_NONBLOCKING_LIST(X)                                                              \
     X(COLL_SYMM_ALLREDUCE, iallreduce)                                                             \
-    X(COLL_SYMM_ALLGATHER, iallgather)
+    X(COLL_SYMM_ALLGATHER, iallgather)                                                             \
+    X(COLL_SYMM_ALLTOALL, ialltoall)                                                               \
+    X(COLL_SYMM_ALLTOALLV, ialltoallv)                                                             \
+    X(COLL_SYMM_ALLTOALLW, ialltoallw)                                                             \
+    X(COLL_SYMM_ALLGATHERV, iallgatherv)                                                           \
+    X(COLL_SYMM_GATHER, igather)                                                                   \
+    X(COLL_SYMM_GATHERV, igatherv)                                                                 \
+    X(COLL_SYMM_SCATTER, iscatter)                                                                 \
+    X(COLL_SYMM_SCATTERV, iscatterv)                                                               \
+    X(COLL_SYMM_BCAST, ibcast)
 
 #define COLL_SYMM_ENUMERATOR(enumerator, name) enumerator,
 typedef enum coll_symm_collective {

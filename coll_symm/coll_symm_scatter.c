@@ -53,18 +53,50 @@ static void describe_scatter(coll_symm_call_t *call, const scatter_arguments_t *
     call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
 }
 
+static int start_scatter(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                         const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                         ompi_request_t **request_p)
+{
+    const scatter_arguments_t *a = call->arguments;
+    return functions->iscatter(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->root,
+                               comm, request_p, functions->iscatter_module);
+}
+
+static const coll_symm_steps_t scatter_steps = {next_scatter, coll_symm_move, start_scatter};
+
+int mca_coll_symm_iscatter(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                           int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                           ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    scatter_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
+    if (coll_symm_asleep(symm)) {
+        return symm->next.iscatter(sbuf, scount, sdtype, rbuf, rcount, rdtype, root, comm, request,
+                                   symm->next.iscatter_module);
+    }
+    coll_symm_pending_t *pending =
+        coll_symm_pending_create(symm, &scatter_steps, &arguments, sizeof(arguments), sbuf, rbuf);
+    if (NULL == pending) {
+        return MPI_ERR_NO_MEM;
+    }
+    describe_scatter(coll_symm_pending_call(pending), &arguments);
+    return coll_symm_pending_start(pending, request);
+}
+
 int mca_coll_symm_scatter(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                           int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
                           mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {.next = next_scatter, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     scatter_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
     if (coll_symm_asleep(symm)) {
         return call_scatter(symm, &arguments, sbuf, rbuf);
     }
-    coll_symm_call_t call = {
-        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    coll_symm_call_t call = {.module = symm,
+                             .steps = &scatter_steps,
+                             .arguments = &arguments,
+                             .sbuf = sbuf,
+                             .rbuf = rbuf};
     describe_scatter(&call, &arguments);
     return coll_symm_call_run(&call);
 }
@@ -108,18 +140,51 @@ static void describe_scatterv(coll_symm_call_t *call, const scatterv_arguments_t
     call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
 }
 
+static int start_scatterv(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                          const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                          ompi_request_t **request_p)
+{
+    const scatterv_arguments_t *a = call->arguments;
+    return functions->iscatterv(sbuf, a->scounts, a->disps, a->sdtype, rbuf, a->rcount, a->rdtype,
+                                a->root, comm, request_p, functions->iscatterv_module);
+}
+
+static const coll_symm_steps_t scatterv_steps = {next_scatterv, coll_symm_move, start_scatterv};
+
+int mca_coll_symm_iscatterv(const void *sbuf, const int *scounts, const int *disps,
+                            ompi_datatype_t *sdtype, void *rbuf, int rcount,
+                            ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                            ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
+    scatterv_arguments_t arguments = {scounts, disps, sdtype, rcount, rdtype, root, comm};
+    if (coll_symm_asleep(symm)) {
+        return symm->next.iscatterv(sbuf, scounts, disps, sdtype, rbuf, rcount, rdtype, root, comm,
+                                    request, symm->next.iscatterv_module);
+    }
+    coll_symm_pending_t *pending =
+        coll_symm_pending_create(symm, &scatterv_steps, &arguments, sizeof(arguments), sbuf, rbuf);
+    if (NULL == pending) {
+        return MPI_ERR_NO_MEM;
+    }
+    describe_scatterv(coll_symm_pending_call(pending), &arguments);
+    return coll_symm_pending_start(pending, request);
+}
+
 int mca_coll_symm_scatterv(const void *sbuf, const int *scounts, const int *disps,
                            ompi_datatype_t *sdtype, void *rbuf, int rcount, ompi_datatype_t *rdtype,
                            int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {.next = next_scatterv, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     scatterv_arguments_t arguments = {scounts, disps, sdtype, rcount, rdtype, root, comm};
     if (coll_symm_asleep(symm)) {
         return call_scatterv(symm, &arguments, sbuf, rbuf);
     }
-    coll_symm_call_t call = {
-        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
+    coll_symm_call_t call = {.module = symm,
+                             .steps = &scatterv_steps,
+                             .arguments = &arguments,
+                             .sbuf = sbuf,
+                             .rbuf = rbuf};
     describe_scatterv(&call, &arguments);
     return coll_symm_call_run(&call);
 }

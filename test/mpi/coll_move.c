@@ -80,6 +80,7 @@ typedef struct call {
     place_t from, to;
     int root;
     bool in_place;
+    bool nonblocking;
     MPI_Comm comm;
     int rank, size; /* in comm */
     uint64_t round;
@@ -269,6 +270,69 @@ static int make_call(const call_t *c, const void *send, const layout_t *in, void
     }
 }
 
+static int start_all_to_all(const call_t *c, const void *send, const layout_t *in, void *recv,
+                            const layout_t *out, MPI_Request *request)
+{
+    static MPI_Datatype types[RANKS_MAX]; /* in use until the call is complete */
+    static int in_bytes[RANKS_MAX], out_bytes[RANKS_MAX];
+    for (int p = 0; p < c->size; ++p) {
+        types[p] = c->type;
+        in_bytes[p] = (int) in->at[p];
+        out_bytes[p] = (int) out->at[p];
+    }
+    return ALLTOALLV == c->collective
+               ? MPI_Ialltoallv(send, in->counts, in->disps, c->type, recv, out->counts, out->disps,
+                                c->type, c->comm, request)
+               : MPI_Ialltoallw(send, in->counts, in_bytes, types, recv, out->counts, out_bytes,
+                                types, c->comm, request);
+}
+
+static int start_call(const call_t *c, const void *send, const layout_t *in, void *recv,
+                      const layout_t *out, MPI_Request *request)
+{
+    int count = (int) (c->bytes / c->element);
+    MPI_Datatype t = c->type;
+    switch (c->collective) {
+    case ALLGATHER:
+        return MPI_Iallgather(send, count, t, recv, count, t, c->comm, request);
+    case ALLGATHERV:
+        return MPI_Iallgatherv(send, in->counts[0], t, recv, out->counts, out->disps, t, c->comm,
+                               request);
+    case ALLTOALL:
+        return MPI_Ialltoall(send, count, t, recv, count, t, c->comm, request);
+    case BCAST:
+        return MPI_Ibcast(c->rank == c->root ? (void *) send : recv, count, t, c->root, c->comm,
+                          request);
+    case GATHER:
+        return MPI_Igather(send, count, t, recv, count, t, c->root, c->comm, request);
+    case GATHERV:
+        return MPI_Igatherv(send, in->counts[0], t, recv, out->counts, out->disps, t, c->root,
+                            c->comm, request);
+    case SCATTER:
+        return MPI_Iscatter(send, count, t, recv, count, t, c->root, c->comm, request);
+    case SCATTERV:
+        return MPI_Iscatterv(send, in->counts, in->disps, t, recv, out->counts[0], t, c->root,
+                             c->comm, request);
+    default:
+        return start_all_to_all(c, send, in, recv, out, request);
+    }
+}
+
+/* The same twice: blocking, or started and waited for. */
+static int make_either(const call_t *c, const void *send, const layout_t *in, void *recv,
+                       const layout_t *out)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (!c->nonblocking) {
+        return make_call(c, send, in, recv, out);
+    }
+    int rc = start_call(c, send, in, recv, out, &request);
+    if (0 == c->round % 3) {
+        mt_sleep_ms(1);
+    }
+    return MPI_SUCCESS == rc ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
+}
+
 static bool check_image(const char *what, const void *at, const char *image, size_t len)
 {
     char *got = mt_alloc(MT_HOST, len + 1);
@@ -323,7 +387,7 @@ static void check_way(const call_t *c, const symm_stats_t *before)
     bool windows_only = PLACE_WINDOW == c->from && PLACE_WINDOW == c->to;
     bool swaps = c->in_place && ALL == traits[c->collective].rooted &&
                  SAME != traits[c->collective].send && SYMM_KIND_SYSTEM == mt_kind;
-    if (64 > c->bytes) {
+    if (64 > c->bytes || c->nonblocking) {
         return; /* Open MPI looks after calls without any data */
     }
     if (1 < c->size && windows_only && !swaps) {
@@ -358,8 +422,8 @@ static void check_call(call_t *c)
         send = MPI_IN_PLACE;
     }
     symm_stats_t before = mt_stats();
-    CHECK_OK(make_call(c, has_input(c) ? send : NULL, &in.layout, has_output(c) ? recv : NULL,
-                       &out.layout));
+    CHECK_OK(make_either(c, has_input(c) ? send : NULL, &in.layout, has_output(c) ? recv : NULL,
+                         &out.layout));
     check_way(c, &before);
     check_side(c, true, &in);
     check_side(c, false, &out);
@@ -502,6 +566,28 @@ static void one_after_another(void)
     }
 }
 
+/* Those with counts per rank are the next component's. */
+static void nonblocking(void)
+{
+    static const size_t few[] = {30, 3000, 50000};
+    for (int collective = 0; collective < COLLECTIVES; ++collective) {
+        for (int i = 0; i < 48; ++i) {
+            call_t c = call_on(MPI_COMM_WORLD, (collective_t) collective, few[i % 3],
+                               0 == i % 2 ? PLACE_WINDOW : PLACE_MIXED,
+                               0 == i % 4 ? PLACE_WINDOW : PLACE_MIXED);
+            bool own =
+                0 == i % 4 && ROWS != traits[collective].send && ROWS != traits[collective].recv;
+            c.nonblocking = true;
+            c.in_place = traits[collective].in_place && 0 == i / 8 % 2;
+            symm_stats_t before = mt_stats();
+            check_call(&c);
+            if (own && !c.in_place && 1 < mt_size) {
+                CHECK_INT(before.collectives + 1, mt_stats().collectives);
+            }
+        }
+    }
+}
+
 /* ---- counts that do not match ---- */
 
 static void lengths_that_do_not_match(void)
@@ -584,6 +670,7 @@ int main(int argc, char **argv)
         MT_RUN(every_type);
         MT_RUN(late_ranks);
         MT_RUN(one_after_another);
+        MT_RUN(nonblocking);
         MT_RUN(lengths_that_do_not_match);
         MT_RUN(barrier_waits_for_all);
         mt_win_free(&windows[0]);

@@ -16,6 +16,7 @@
 #include "ompi/mca/coll/coll.h"
 
 #include "coll_symm_plan.h"
+#include "coll_symm_tuning.h"
 #include "symm_window.h"
 
 typedef struct mca_coll_symm_component {
@@ -29,7 +30,10 @@ typedef struct mca_coll_symm_component {
     size_t kernel_max;
     bool copy_engine_only;
     unsigned max_sms;
-    coll_symm_policy_t policy;
+    size_t copy_engine_min; /* bytes */
+    char *tuning_file;      /* NULL for the built-in table */
+    coll_symm_tuning_t tuning;
+    coll_symm_policy_t policy; /* before the table is asked for a number of ranks */
 } mca_coll_symm_component_t;
 
 /* Open MPI finds the component by this name. */
@@ -44,7 +48,7 @@ typedef struct coll_symm_told {
 
 /* Info keys of communicators, and the room for a value of theirs. */
 #define COLL_SYMM_KEYS      5
-#define COLL_SYMM_VALUE_MAX 32
+#define COLL_SYMM_VALUE_MAX 48
 
 /* Who serves a communicator's collectives without us: the functions, and their modules, of which we
  * hold references. */

@@ -207,9 +207,10 @@ void coll_symm_call_choose(coll_symm_call_t *call)
 {
     const mca_coll_symm_module_t *module = call->module;
     call->work->all[module->comm->exchange.rank] = call->mine;
-    const coll_symm_policy_t *policy =
-        have_one_policy(call) ? &module->policy : &mca_coll_symm_component.policy;
-    coll_symm_plan_choose(call->work->all, module->comm->exchange.size, policy, &call->plan);
+    coll_symm_policy_t policy =
+        have_one_policy(call) ? module->policy : mca_coll_symm_component.policy;
+    policy.scratch_bytes = module->comm->scratch_failed ? 0 : policy.scratch_bytes;
+    coll_symm_plan_choose(call->work->all, module->comm->exchange.size, &policy, &call->plan);
 }
 
 void coll_symm_call_begin(coll_symm_call_t *call)

@@ -151,8 +151,8 @@ static void provide_scratch(coll_symm_call_t *call)
     }
     size_t bytes = (size_t) module->policy.scratch_bytes;
     if (MPI_SUCCESS != symm_comm_make_scratch(comm, bytes, "the scratch of collectives")) {
-        module->policy.scratch_bytes = 0;
-        coll_symm_plan_choose(call->work->all, comm->exchange.size, &module->policy, &call->plan);
+        comm->scratch_failed = true;
+        coll_symm_call_choose(call);
     }
 }
 

@@ -169,11 +169,13 @@ size_t coll_symm_scratch_part(uint64_t len, int parts)
     return coll_symm_scratch_area(len) / (size_t) parts / PIECE_ALIGN * PIECE_ALIGN;
 }
 
-/* Whether copy engines may do the two-shot: every output is in a window, and it is asked for. */
-static bool may_use_copy_engines(const summary_t *s, const coll_symm_descriptor_t *first)
+/* Whether copy engines shall do the two-shot, and may: every output is in a window. */
+static bool use_copy_engines(const summary_t *s, const coll_symm_descriptor_t *first,
+                             const coll_symm_policy_t *policy)
 {
-    return COLL_SYMM_COPY_ENGINE == s->algorithm && COLL_SYMM_ALLREDUCE == first->collective &&
-           s->recv_in && s->together;
+    bool wanted = COLL_SYMM_COPY_ENGINE == s->algorithm ||
+                  (COLL_SYMM_AUTO == s->algorithm && first->bytes >= policy->copy_engine_min);
+    return wanted && COLL_SYMM_ALLREDUCE == first->collective && s->recv_in && s->together;
 }
 
 /* What serves a reduction on GPUs that no path without scratch does. */
@@ -184,8 +186,8 @@ static coll_symm_path_t choose_scratch(const summary_t *s, const coll_symm_descr
         0 == coll_symm_scratch_part(policy->scratch_bytes, size)) {
         return COLL_SYMM_PASS;
     }
-    return may_use_copy_engines(s, first) ? COLL_SYMM_TWO_SHOT_CE_PATH
-                                          : COLL_SYMM_ONE_SHOT_SCRATCH_PATH;
+    return use_copy_engines(s, first, policy) ? COLL_SYMM_TWO_SHOT_CE_PATH
+                                              : COLL_SYMM_ONE_SHOT_SCRATCH_PATH;
 }
 
 static coll_symm_path_t choose_reduction(const summary_t *s, const coll_symm_descriptor_t *first,
@@ -239,7 +241,8 @@ bool coll_symm_lands_in_scratch(const coll_symm_descriptor_t *d)
 uint8_t coll_symm_policy_sum(const coll_symm_policy_t *policy)
 {
     const uint64_t parts[] = {policy->one_shot_max[0], policy->one_shot_max[1],
-                              policy->scratch_bytes, (uint64_t) policy->algorithm};
+                              policy->copy_engine_min, policy->scratch_bytes,
+                              (uint64_t) policy->algorithm};
     uint64_t sum = 0;
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); ++i) {
         sum = (sum ^ parts[i]) * UINT64_C(0x9e3779b97f4a7c15); /* Fibonacci hashing */

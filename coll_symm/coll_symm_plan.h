@@ -169,6 +169,7 @@ typedef struct coll_symm_plan {
 typedef struct coll_symm_policy {
     uint64_t one_shot_max[2]; /* bytes up to which one-shot beats two-shot: host, GPU */
     int gpu_max_ranks;        /* of one kernel */
+    uint64_t copy_engine_min; /* bytes from which copy engines do all-reduces on GPUs */
     uint64_t scratch_bytes;   /* of GPU memory per rank, 0 for none */
     coll_symm_algorithm_t algorithm;
     /* What each rank may decide by itself: */

@@ -14,11 +14,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Measured with symm_perf, see docs/measurements.md. */
-#define DEFAULT_ONE_SHOT_MAX_SYSTEM ((size_t) 16 << 10)
-#define DEFAULT_ONE_SHOT_MAX_CUDA   ((size_t) 512 << 10)
-#define DEFAULT_KERNEL_MAX          ((size_t) 1 << 20)
-#define DEFAULT_SCRATCH_BYTES       ((size_t) 64 << 20)
+#define DEFAULT_SCRATCH_BYTES ((size_t) 64 << 20)
+
+/* Of crossover sizes that are the tuning table's to say. */
+#define BY_TABLE SIZE_MAX
+
+#define TABLE_BYTES 65536 /* most of a tuning file */
 
 static const mca_base_var_enum_value_t algorithms[] = {
     {COLL_SYMM_AUTO, "auto"},
@@ -64,25 +65,31 @@ static void register_algorithm(void)
 static void register_sizes(void)
 {
     mca_coll_symm_component_t *component = &mca_coll_symm_component;
-    component->one_shot_max_system = DEFAULT_ONE_SHOT_MAX_SYSTEM;
-    component->one_shot_max_cuda = DEFAULT_ONE_SHOT_MAX_CUDA;
-    component->kernel_max = DEFAULT_KERNEL_MAX;
+    component->one_shot_max_system = BY_TABLE;
+    component->one_shot_max_cuda = BY_TABLE;
+    component->copy_engine_min = BY_TABLE;
+    component->kernel_max = BY_TABLE;
     component->scratch_bytes = DEFAULT_SCRATCH_BYTES;
     register_var("one_shot_max_system",
                  "Largest all-reduce on host memory that each rank does for itself, reading all "
                  "inputs (bytes; the same on all ranks; info key of communicators: "
-                 "coll_symm_one_shot_max; default: 16384)",
+                 "coll_symm_one_shot_max; default: what the tuning table says)",
                  MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->one_shot_max_system);
     register_var("one_shot_max_cuda",
                  "Largest all-reduce on GPU memory that each rank does for itself, reading all "
                  "inputs (bytes; the same on all ranks; info key of communicators: "
-                 "coll_symm_one_shot_max; default: 524288)",
+                 "coll_symm_one_shot_max; default: what the tuning table says)",
                  MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->one_shot_max_cuda);
+    register_var("copy_engine_min",
+                 "Smallest all-reduce between GPU windows that copy engines do, piece by piece "
+                 "through scratch (bytes; the same on all ranks; default: what the tuning table "
+                 "says, never if nothing)",
+                 MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->copy_engine_min);
     register_var(
         "kernel_max",
         "Most bytes that a rank moves in a data movement between GPUs by a kernel; more is "
         "copied by copy engines (bytes; per process; also an info key of communicators; "
-        "default: 1048576)",
+        "default: what the tuning table says)",
         MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->kernel_max);
     register_var("scratch_bytes",
                  "GPU memory per rank and communicator through which collectives move what is in "
@@ -101,6 +108,11 @@ void coll_symm_policy_register(void)
                  "Whether data movements between GPUs use copy engines alone and no multiprocessor "
                  "(boolean; per process; also an info key of communicators; default: false)",
                  MCA_BASE_VAR_TYPE_BOOL, OPAL_INFO_LVL_3, &component->copy_engine_only);
+    component->tuning_file = NULL;
+    register_var("tuning_file",
+                 "File with a tuning table, as symm_perf --tune writes it (path; the same content "
+                 "on all ranks; default: none, which means a built-in table)",
+                 MCA_BASE_VAR_TYPE_STRING, OPAL_INFO_LVL_4, &component->tuning_file);
     component->max_sms = 0;
     register_var("max_sms",
                  "Most multiprocessors of a GPU that the kernel of a collective uses (number; 0: "
@@ -113,18 +125,81 @@ static uint32_t all_if_none(uint64_t max_sms)
     return 0 == max_sms || UINT32_MAX < max_sms ? UINT32_MAX : (uint32_t) max_sms;
 }
 
+/* ---- the tuning table ---- */
+
+/* The file as text, for the caller to free; NULL, with message [len], when there is none. */
+static char *read_file(const char *path, char *message, size_t len)
+{
+    FILE *file = fopen(path, "r");
+    char *text = NULL == file ? NULL : calloc(1, TABLE_BYTES + 1);
+    if (NULL == text) {
+        (void) snprintf(message, len, "%s", strerror(errno));
+    } else if (TABLE_BYTES == fread(text, 1, TABLE_BYTES, file) || 0 != ferror(file)) {
+        (void) snprintf(message, len, "it cannot be read, or has %d bytes or more", TABLE_BYTES);
+        free(text);
+        text = NULL;
+    }
+    if (NULL != file) {
+        (void) fclose(file); /* it was only read */
+    }
+    return text;
+}
+
+/* Reads the table that is asked for, or else the built-in one. One process of the host tells. */
+static void load_tuning(void)
+{
+    mca_coll_symm_component_t *component = &mca_coll_symm_component;
+    const char *path = component->tuning_file;
+    char message[160] = "";
+    bool given = NULL != path && '\0' != *path;
+    char *text = given ? read_file(path, message, sizeof(message)) : NULL;
+    bool good =
+        NULL != text && coll_symm_tuning_read(text, &component->tuning, message, sizeof(message));
+    free(text);
+    if (given && !good && symm_ompi_first_of_host()) {
+        symm_log(SYMM_LOG_ERROR, "coll_symm_tuning_file %s: %s; the built-in table is used", path,
+                 message);
+    }
+    if (!good) {
+        (void) coll_symm_tuning_read(coll_symm_tuning_built_in(), &component->tuning, message,
+                                     sizeof(message)); /* a unit test reads it, too */
+    }
+}
+
+/* What parameters say stands before what the table says. */
+static void take_parameters(coll_symm_policy_t *policy)
+{
+    const mca_coll_symm_component_t *component = &mca_coll_symm_component;
+    const struct {
+        size_t value;
+        uint64_t *target;
+    } sizes[] = {
+        {component->one_shot_max_system, &policy->one_shot_max[0]},
+        {component->one_shot_max_cuda, &policy->one_shot_max[1]},
+        {component->copy_engine_min, &policy->copy_engine_min},
+        {component->kernel_max, &policy->kernel_max},
+    };
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
+        if (BY_TABLE != sizes[i].value) {
+            *sizes[i].target = sizes[i].value;
+        }
+    }
+}
+
 void coll_symm_policy_init(void)
 {
     mca_coll_symm_component_t *component = &mca_coll_symm_component;
     component->policy = (coll_symm_policy_t){
-        .one_shot_max = {component->one_shot_max_system, component->one_shot_max_cuda},
+        .copy_engine_min = UINT64_MAX,
         .gpu_max_ranks = SYMM_REDUCE_MAX_RANKS,
         .scratch_bytes = component->scratch_bytes,
         .algorithm = (coll_symm_algorithm_t) component->algorithm,
         .copy_engine_only = component->copy_engine_only,
         .max_multiprocessors = all_if_none(component->max_sms),
-        .kernel_max = component->kernel_max,
     };
+    load_tuning();
+    coll_symm_tuning_apply(&component->tuning, 2, &component->policy);
+    take_parameters(&component->policy);
 }
 
 /* ---- info keys ---- */
@@ -170,14 +245,19 @@ static bool read_max_sms(const char *text, coll_symm_policy_t *policy)
     return valid;
 }
 
-/* For windows of either kind: Open MPI's keys are too short for the parameters' names. */
+/* "BYTES" for windows of either kind, or "BYTES,BYTES" for those on host and on GPU memory: Open
+ * MPI's keys are too short for the parameters' names. */
 static bool read_one_shot_max(const char *text, coll_symm_policy_t *policy)
 {
-    uint64_t number;
-    bool valid = read_number(text, &number);
+    char first[COLL_SYMM_VALUE_MAX];
+    uint64_t host, gpu;
+    size_t len = strcspn(text, ",");
+    (void) snprintf(first, sizeof(first), "%.*s", (int) len, text); /* cut, it is no number */
+    bool valid = len < sizeof(first) && read_number(first, &host) &&
+                 read_number(',' == text[len] ? text + len + 1 : text, &gpu);
     if (valid) {
-        policy->one_shot_max[0] = number;
-        policy->one_shot_max[1] = number;
+        policy->one_shot_max[0] = host;
+        policy->one_shot_max[1] = gpu;
     }
     return valid;
 }
@@ -208,15 +288,17 @@ static const char *algorithm_name(coll_symm_algorithm_t algorithm)
     return NULL == a->string ? "auto" : a->string;
 }
 
-/* Writes the component's values, in the order of the keys. */
-static void write_values(char values[COLL_SYMM_KEYS][COLL_SYMM_VALUE_MAX])
+/* Writes the policy's values, in the order of the keys. */
+static void write_values(const coll_symm_policy_t *policy,
+                         char values[COLL_SYMM_KEYS][COLL_SYMM_VALUE_MAX])
 {
     const mca_coll_symm_component_t *c = &mca_coll_symm_component;
-    (void) snprintf(values[0], COLL_SYMM_VALUE_MAX, "%s", algorithm_name(c->policy.algorithm));
+    (void) snprintf(values[0], COLL_SYMM_VALUE_MAX, "%s", algorithm_name(policy->algorithm));
     (void) snprintf(values[1], COLL_SYMM_VALUE_MAX, "%s", c->copy_engine_only ? "true" : "false");
     (void) snprintf(values[2], COLL_SYMM_VALUE_MAX, "%u", c->max_sms);
-    (void) snprintf(values[3], COLL_SYMM_VALUE_MAX, "%zu", c->one_shot_max_cuda);
-    (void) snprintf(values[4], COLL_SYMM_VALUE_MAX, "%zu", c->kernel_max);
+    (void) snprintf(values[3], COLL_SYMM_VALUE_MAX, "%" PRIu64 ",%" PRIu64, policy->one_shot_max[0],
+                    policy->one_shot_max[1]);
+    (void) snprintf(values[4], COLL_SYMM_VALUE_MAX, "%" PRIu64, policy->kernel_max);
 }
 
 /* Takes a value over; one that is wrong is told of and leaves things as they are. Returns whether
@@ -255,11 +337,13 @@ void coll_symm_policy_attach(mca_coll_symm_module_t *module, ompi_communicator_t
 {
     char value[COLL_SYMM_VALUE_MAX];
     module->policy = mca_coll_symm_component.policy;
+    coll_symm_tuning_apply(&mca_coll_symm_component.tuning, ompi_comm_size(comm), &module->policy);
+    take_parameters(&module->policy);
     module->policy_sum = coll_symm_policy_sum(&module->policy);
     if (NULL == comm->super.s_info) {
         comm->super.s_info = OBJ_NEW(opal_info_t);
     }
-    write_values(module->values);
+    write_values(&module->policy, module->values);
     for (int k = 0; k < COLL_SYMM_KEYS; ++k) {
         if (symm_ompi_info_get(comm->super.s_info, keys[k].key, value, sizeof(value)) &&
             !take_value(module, k, value)) {

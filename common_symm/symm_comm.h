@@ -45,6 +45,7 @@ typedef struct symm_comm {
     uint64_t step;           /* number of the latest barrier inside a collective */
     bool setting_up;         /* the collective under way is our own, for a window's creation */
     symm_mapping_t *scratch; /* memory of collectives, NULL until it is needed first */
+    bool scratch_failed;     /* it cannot be made; alike on all ranks */
     uint32_t next_mapping;
     pthread_mutex_t lock;    /* of all below */
     symm_window_t **windows; /* [window_count] that collectives find, sorted by serial */

@@ -60,6 +60,12 @@ static inline uint64_t symm_ompi_process_number(const ompi_communicator_t *comm,
     return (uint64_t) name.jobid << 32 | name.vpid;
 }
 
+/* Whether this is the process of its job on this host that tells what concerns all of them. */
+static inline bool symm_ompi_first_of_host(void)
+{
+    return 0 == opal_process_info.my_local_rank;
+}
+
 /* Whether count elements of datatype are one gap-free run of bytes in memory order; *offset_p is
  * where it starts from the buffer's address, *len_p its bytes. */
 static inline bool symm_ompi_contiguous(const ompi_datatype_t *datatype, size_t count,

@@ -19,6 +19,7 @@
 #define ONE_SHOT_MAX_GPU  2000
 
 static coll_symm_policy_t policy = {.one_shot_max = {ONE_SHOT_MAX_HOST, ONE_SHOT_MAX_GPU},
+                                    .copy_engine_min = UINT64_MAX,
                                     .gpu_max_ranks = RANKS};
 
 static coll_symm_descriptor_t all[64];
@@ -198,6 +199,14 @@ static void two_shot_by_copy_engine(void **state)
     show_alike(COLL_SYMM_ALLREDUCE, device, gpu_window, 1 << 20);
     set_all(0, COLL_SYMM_COPY_ENGINE);
     assert_path(CE);
+    policy.copy_engine_min = 1 << 20; /* from here on by default, too */
+    show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, 1 << 20);
+    assert_path(CE);
+    set_all(0, COLL_SYMM_TWO_SHOT);
+    assert_path(TWO);
+    show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, (1 << 20) - 1);
+    assert_path(TWO);
+    policy.copy_engine_min = UINT64_MAX;
     show_alike(COLL_SYMM_ALLREDUCE, gpu_window, device, 1 << 20); /* it writes peers' outputs */
     set_all(0, COLL_SYMM_COPY_ENGINE);
     assert_path(ONE);

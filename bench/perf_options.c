@@ -25,7 +25,8 @@ enum {
     KEY_ITERATIONS,
     KEY_ROUNDS,
     KEY_TIME,
-    KEY_CSV
+    KEY_CSV,
+    KEY_TUNE
 };
 
 static const struct argp_option descriptions[] = {
@@ -58,6 +59,11 @@ static const struct argp_option descriptions[] = {
     {"time", KEY_TIME, "SECONDS", 0, "About the time of a contestant at a size [0.3]", 3},
     {"rounds", KEY_ROUNDS, "N", 0, "Alternate at most so many times, and three times at least [10]",
      3},
+    {"tune", KEY_TUNE, "FILE", 0,
+     "Measure nothing but what a tuning table needs, up to --max, and write it to FILE, for the "
+     "MCA "
+     "parameter coll_symm_tuning_file; written with \"=\", as mpirun has a --tune of its own",
+     4},
     {"csv", KEY_CSV, "FILE", 0, "Write all figures of all contestants to FILE", 4},
     {0},
 };
@@ -198,6 +204,9 @@ static error_t read_tuning(int key, char *text, struct argp_state *state, perf_o
         return 0;
     case KEY_CSV:
         options->csv = text;
+        return 0;
+    case KEY_TUNE:
+        options->tune = text;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "\"%s\" is no option", text);

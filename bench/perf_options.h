@@ -22,10 +22,11 @@ typedef struct perf_options {
     perf_kind_t kind;
     bool everyone; /* puts and gets by all ranks at once */
     bool verify;
-    int iterations;  /* most samples of a contestant at a size */
-    int rounds;      /* most rounds of alternating blocks */
-    double time_s;   /* most seconds of a contestant at a size, if three rounds fit */
-    const char *csv; /* NULL for none */
+    int iterations;   /* most samples of a contestant at a size */
+    int rounds;       /* most rounds of alternating blocks */
+    double time_s;    /* most seconds of a contestant at a size, if three rounds fit */
+    const char *csv;  /* NULL for none */
+    const char *tune; /* where to write a tuning table, NULL to measure as usual */
 } perf_options_t;
 
 /* Reads the command line. Exits on --help, --version and errors; call it before MPI_Init. quiet:

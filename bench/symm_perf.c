@@ -8,6 +8,7 @@
 #include "perf_options.h"
 #include "perf_output.h"
 #include "perf_series.h"
+#include "perf_tune.h"
 #include "perf_verify.h"
 
 #include <stdio.h>
@@ -205,14 +206,19 @@ static int compete(contest_t *contest)
         (void) perf_output_close(); /* there is a worse message already */
         return EXIT_FAILURE;
     }
-    open_peers(contest);
-    print_header(contest);
-    run(contest);
+    bool tuned = true;
+    if (NULL != contest->options.tune) {
+        tuned = perf_tune(&contest->options, &contest->series[0]);
+    } else {
+        open_peers(contest);
+        print_header(contest);
+        run(contest);
+    }
     for (int i = contest->count; 0 < i; --i) {
         contest->series[i - 1].close(&contest->series[i - 1]);
     }
     bool written = perf_output_close();
-    return 0 == contest->wrong && written ? EXIT_SUCCESS : EXIT_FAILURE;
+    return 0 == contest->wrong && written && tuned ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)

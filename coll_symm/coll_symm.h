@@ -53,11 +53,12 @@ typedef struct coll_symm_told {
 /* Who serves a communicator's collectives without us: the functions, and their modules, of which we
  * hold references. */
 #define COLL_SYMM_NEXT_FIELDS(enumerator, name)                                                    \
-    mca_coll_base_module_##name##_fn_t name;                                                       \
+    __typeof__(((mca_coll_base_module_t *) NULL)->coll_##name) name;                               \
     mca_coll_base_module_t *name##_module;
 typedef struct coll_symm_next {
     COLL_SYMM_LIST(COLL_SYMM_NEXT_FIELDS)
     COLL_SYMM_NONBLOCKING_LIST(COLL_SYMM_NEXT_FIELDS)
+    COLL_SYMM_NEIGHBOR_LIST(COLL_SYMM_NEXT_FIELDS)
 } coll_symm_next_t;
 #undef COLL_SYMM_NEXT_FIELDS
 
@@ -204,7 +205,12 @@ typedef struct coll_symm_vector {
     const int *disps;
     ompi_datatype_t *type;
     ompi_datatype_t *const *types; /* NULL: all are of type */
+    const MPI_Aint *byte_disps;    /* instead of disps, with types */
 } coll_symm_vector_t;
+
+/* Bytes that the first count blocks of v at buf span, gaps included, from *start_p on. */
+size_t coll_symm_vector_span(const void *buf, const coll_symm_vector_t *v, int count,
+                             const char **start_p);
 
 /* The same where counts are per rank, which fills that side of the module's row, too. Returns
  * whether each block is one gap-free run. For outputs, bytes becomes those of the largest from
@@ -456,5 +462,48 @@ int mca_coll_symm_iscatterv(const void *sbuf, const int *scounts, const int *dis
 int mca_coll_symm_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
                          ompi_communicator_t *comm, ompi_request_t **request,
                          mca_coll_base_module_t *module);
+
+/* Neighbourhood collectives, staged alone. */
+int mca_coll_symm_neighbor_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtype,
+                                     void *rbuf, int rcount, ompi_datatype_t *rdtype,
+                                     ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_symm_ineighbor_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtype,
+                                      void *rbuf, int rcount, ompi_datatype_t *rdtype,
+                                      ompi_communicator_t *comm, ompi_request_t **request,
+                                      mca_coll_base_module_t *module);
+int mca_coll_symm_neighbor_allgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype,
+                                      void *rbuf, const int *rcounts, const int *disps,
+                                      ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                                      mca_coll_base_module_t *module);
+int mca_coll_symm_ineighbor_allgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype,
+                                       void *rbuf, const int *rcounts, const int *disps,
+                                       ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                                       ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_neighbor_alltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype,
+                                    void *rbuf, int rcount, ompi_datatype_t *rdtype,
+                                    ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_symm_ineighbor_alltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype,
+                                     void *rbuf, int rcount, ompi_datatype_t *rdtype,
+                                     ompi_communicator_t *comm, ompi_request_t **request,
+                                     mca_coll_base_module_t *module);
+int mca_coll_symm_neighbor_alltoallv(const void *sbuf, const int *scounts, const int *sdisps,
+                                     ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
+                                     const int *rdisps, ompi_datatype_t *rdtype,
+                                     ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_symm_ineighbor_alltoallv(const void *sbuf, const int *scounts, const int *sdisps,
+                                      ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
+                                      const int *rdisps, ompi_datatype_t *rdtype,
+                                      ompi_communicator_t *comm, ompi_request_t **request,
+                                      mca_coll_base_module_t *module);
+int mca_coll_symm_neighbor_alltoallw(const void *sbuf, const int *scounts, const MPI_Aint *sdisps,
+                                     ompi_datatype_t *const *sdtypes, void *rbuf,
+                                     const int *rcounts, const MPI_Aint *rdisps,
+                                     ompi_datatype_t *const *rdtypes, ompi_communicator_t *comm,
+                                     mca_coll_base_module_t *module);
+int mca_coll_symm_ineighbor_alltoallw(const void *sbuf, const int *scounts, const MPI_Aint *sdisps,
+                                      ompi_datatype_t *const *sdtypes, void *rbuf,
+                                      const int *rcounts, const MPI_Aint *rdisps,
+                                      ompi_datatype_t *const *rdtypes, ompi_communicator_t *comm,
+                                      ompi_request_t **request, mca_coll_base_module_t *module);
 
 #endif

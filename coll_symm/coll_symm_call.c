@@ -62,10 +62,11 @@ static const char *find_part(const void *buf, const coll_symm_vector_t *v, int p
 {
     const ompi_datatype_t *type = NULL == v->types ? v->type : v->types[p];
     ptrdiff_t unit = NULL == v->types ? type->super.ub - type->super.lb : 1;
+    ptrdiff_t at = NULL == v->byte_disps ? v->disps[p] * unit : v->byte_disps[p];
     ptrdiff_t start;
     *span_p = symm_ompi_span(type, (size_t) v->counts[p], &start);
     *len_p = type->super.size * (size_t) v->counts[p];
-    return (const char *) buf + v->disps[p] * unit + start;
+    return (const char *) buf + at + start;
 }
 
 /* What the blocks of v span, where they have any byte. A block is one run if it has no gaps: types
@@ -86,6 +87,14 @@ static side_t find_side(const void *buf, const coll_symm_vector_t *v, int size)
         }
     }
     return side;
+}
+
+size_t coll_symm_vector_span(const void *buf, const coll_symm_vector_t *v, int count,
+                             const char **start_p)
+{
+    side_t side = find_side(buf, v, count);
+    *start_p = side.start;
+    return (size_t) (side.end - side.start);
 }
 
 bool coll_symm_call_inputs(coll_symm_call_t *call, const void *buf, const coll_symm_vector_t *v)

@@ -66,6 +66,7 @@ static void module_destruct(mca_coll_symm_module_t *module)
     }
     COLL_SYMM_LIST(RELEASE_NEXT)
     COLL_SYMM_NONBLOCKING_LIST(RELEASE_NEXT)
+    COLL_SYMM_NEIGHBOR_LIST(RELEASE_NEXT)
 #undef RELEASE_NEXT
     coll_symm_work_free(&module->work);
     free(module->row);
@@ -111,6 +112,14 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
     OBJ_RETAIN(module->next.function##_module);
     COLL_SYMM_LIST(TAKE_NEXT)
     COLL_SYMM_NONBLOCKING_LIST(TAKE_NEXT)
+#define TAKE_IF_ANY(enumerator, function)                                                          \
+    if (NULL != below->coll_##function##_module) {                                                 \
+        TAKE_NEXT(enumerator, function)                                                            \
+    } else {                                                                                       \
+        module->super.coll_##function = NULL;                                                      \
+    }
+    COLL_SYMM_NEIGHBOR_LIST(TAKE_IF_ANY) /* only communicators with a topology need them */
+#undef TAKE_IF_ANY
 #undef TAKE_NEXT
     link_module(module);
     coll_symm_policy_attach(module, comm);
@@ -177,6 +186,7 @@ mca_coll_base_module_t *mca_coll_symm_comm_query(ompi_communicator_t *comm, int 
 #define SERVE(enumerator, name) module->super.coll_##name = mca_coll_symm_##name;
     COLL_SYMM_LIST(SERVE)
     COLL_SYMM_NONBLOCKING_LIST(SERVE)
+    COLL_SYMM_NEIGHBOR_LIST(SERVE)
 #undef SERVE
     *priority = mca_coll_symm_component.priority;
     return &module->super;

@@ -370,7 +370,8 @@ int coll_symm_pending_start(coll_symm_pending_t *pending, ompi_request_t **reque
         pending->call.mine.flags |= COLL_SYMM_UNSUPPORTED; /* the ring has no rows of blocks */
     }
     coll_symm_call_place(&pending->call);
-    if (0 < atomic_load_explicit(&comm->live_windows, memory_order_relaxed) &&
+    if (COLL_SYMM_NONE != pending->call.mine.collective &&
+        0 < atomic_load_explicit(&comm->live_windows, memory_order_relaxed) &&
         NULL != comm->control) {
         pending->call.number = ++module->pending_calls;
     } else {

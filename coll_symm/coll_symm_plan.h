@@ -46,6 +46,19 @@
     X(COLL_SYMM_SCATTERV, iscatterv)                                                               \
     X(COLL_SYMM_BCAST, ibcast)
 
+/* X(enumerator, name): those that no plan serves, but whose GPU buffers are staged. */
+#define COLL_SYMM_NEIGHBOR_LIST(X)                                                                 \
+    X(COLL_SYMM_NONE, neighbor_allgather)                                                          \
+    X(COLL_SYMM_NONE, neighbor_allgatherv)                                                         \
+    X(COLL_SYMM_NONE, neighbor_alltoall)                                                           \
+    X(COLL_SYMM_NONE, neighbor_alltoallv)                                                          \
+    X(COLL_SYMM_NONE, neighbor_alltoallw)                                                          \
+    X(COLL_SYMM_NONE, ineighbor_allgather)                                                         \
+    X(COLL_SYMM_NONE, ineighbor_allgatherv)                                                        \
+    X(COLL_SYMM_NONE, ineighbor_alltoall)                                                          \
+    X(COLL_SYMM_NONE, ineighbor_alltoallv)                                                         \
+    X(COLL_SYMM_NONE, ineighbor_alltoallw)
+
 #define COLL_SYMM_ENUMERATOR(enumerator, name) enumerator,
 typedef enum coll_symm_collective {
     COLL_SYMM_NONE,

@@ -4,6 +4,7 @@
 
 #include "perf_case.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 const char *perf_op_name(perf_op_t op)
@@ -31,6 +32,12 @@ const char *perf_op_name(perf_op_t op)
         return "put";
     case PERF_GET:
         return "get";
+    case PERF_PUT_MANY:
+        return "put_many";
+    case PERF_PUT_ROWS:
+        return "put_rows";
+    case PERF_GET_ROWS:
+        return "get_rows";
     case PERF_OP_COUNT:
         break;
     }
@@ -53,6 +60,11 @@ const char *perf_case_manner(const perf_case_t *c)
 bool perf_case_acts(const perf_case_t *c, int rank)
 {
     return !is_rma(c) || c->everyone || 0 == rank;
+}
+
+size_t perf_case_most_bytes(perf_op_t op)
+{
+    return PERF_PUT_MANY == op ? PERF_MANY_MOST_BYTES : SIZE_MAX;
 }
 
 int perf_case_target(int rank, int size)

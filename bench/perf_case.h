@@ -18,6 +18,9 @@ typedef enum perf_op {
     PERF_BARRIER,
     PERF_PUT,
     PERF_GET,
+    PERF_PUT_MANY, /* puts of PERF_MANY_BYTES each from host memory, and one flush */
+    PERF_PUT_ROWS, /* rows of PERF_ROW_BYTES on both sides, as much again between them */
+    PERF_GET_ROWS,
     PERF_OP_COUNT
 } perf_op_t;
 
@@ -27,7 +30,11 @@ typedef enum perf_op {
     (PERF_BIT(PERF_ALLREDUCE) | PERF_BIT(PERF_REDUCE) | PERF_BIT(PERF_REDUCE_SCATTER))
 #define PERF_COLLECTIVES     (PERF_BIT(PERF_PUT) - 1u) /* all before it */
 #define PERF_HAS_IN_PLACE    (PERF_BIT(PERF_ALLREDUCE) | PERF_BIT(PERF_ALLGATHER))
-#define PERF_RMA             (PERF_BIT(PERF_PUT) | PERF_BIT(PERF_GET))
+#define PERF_ROWS            (PERF_BIT(PERF_PUT_ROWS) | PERF_BIT(PERF_GET_ROWS))
+#define PERF_RMA             (PERF_BIT(PERF_PUT) | PERF_BIT(PERF_GET) | PERF_BIT(PERF_PUT_MANY) | PERF_ROWS)
+#define PERF_MANY_BYTES      ((size_t) 8)
+#define PERF_MANY_MOST_BYTES ((size_t) 64 << 10) /* of PERF_PUT_MANY in all */
+#define PERF_ROW_BYTES       1024
 #define PERF_GUARD_BYTES     64   /* behind an output, must stay as they are */
 #define PERF_BYTES_ALIGNMENT 4096 /* of the two areas of a contestant's memory */
 
@@ -48,6 +55,9 @@ const char *perf_case_manner(const perf_case_t *c);
 
 /* Whether rank makes calls; in put and get by one rank the others wait. */
 bool perf_case_acts(const perf_case_t *c, int rank);
+
+/* The largest size that makes sense for an operation. */
+size_t perf_case_most_bytes(perf_op_t op);
 
 /* The rank that rank's puts and gets go to. */
 int perf_case_target(int rank, int size);

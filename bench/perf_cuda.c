@@ -154,10 +154,15 @@ const char *perf_cuda_text(void)
     return gpu.text;
 }
 
-void perf_cuda_copy(void *dst, const void *src, size_t len)
+void perf_cuda_start_copy(void *dst, const void *src, size_t len)
 {
     must(driver.memory_copy((dptr_t) (uintptr_t) dst, (dptr_t) (uintptr_t) src, len, gpu.stream),
          "cuMemcpyAsync");
+}
+
+void perf_cuda_copy(void *dst, const void *src, size_t len)
+{
+    perf_cuda_start_copy(dst, src, len);
     must(driver.stream_synchronize(gpu.stream), "cuStreamSynchronize after cuMemcpyAsync");
 }
 

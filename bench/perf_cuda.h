@@ -21,6 +21,9 @@ bool perf_cuda_ready(void);
 /* "NVIDIA H200, device 0 of 2, driver for CUDA 13.0". */
 const char *perf_cuda_text(void);
 
+/* cuMemcpyAsync on the stream. Any of the two may be host memory. */
+void perf_cuda_start_copy(void *dst, const void *src, size_t len);
+
 /* cuMemcpyAsync on the stream, then cuStreamSynchronize. Any of the two may be host memory. */
 void perf_cuda_copy(void *dst, const void *src, size_t len);
 

@@ -74,12 +74,14 @@ static bool open_rma(perf_series_t *self, size_t max_bytes, char *reason)
     }
     self->origin_out = self->memory2;
     self->origin_in = self->memory2;
+    self->origin_host = self->memory2;
     MPI_Win_lock_all(MPI_MODE_NOCHECK, self->window);
     return true;
 }
 
 static void default_close(perf_series_t *self)
 {
+    perf_mpi_close(self);
     if (MPI_WIN_NULL != self->window) {
         MPI_Win_unlock_all(self->window);
         MPI_Win_free(&self->window);

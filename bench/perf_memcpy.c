@@ -27,13 +27,36 @@ static void copy(const perf_series_t *self, void *dst, const void *src, size_t l
     }
 }
 
+/* One copy for each of the puts. */
+static void copy_many(const perf_series_t *self, char *dst, const char *src, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += PERF_MANY_BYTES) {
+        size_t len = bytes - at < PERF_MANY_BYTES ? bytes - at : PERF_MANY_BYTES;
+        if (self->device) {
+            perf_cuda_start_copy(dst + at, src + at, len);
+        } else {
+            memcpy(dst + at, src + at, len);
+        }
+    }
+    if (self->device) {
+        perf_cuda_synchronize();
+    }
+}
+
 static void memcpy_call(perf_series_t *self, const perf_case_t *c)
 {
     char *remote = self->memory;
-    if (PERF_PUT == c->op) {
+    switch (c->op) {
+    case PERF_PUT:
+    case PERF_PUT_ROWS:
         copy(self, remote + self->at_recv, self->origin_out, c->bytes);
-    } else {
+        break;
+    case PERF_PUT_MANY:
+        copy_many(self, remote + self->at_recv, self->origin_host, c->bytes);
+        break;
+    default:
         copy(self, self->origin_in, remote, c->bytes);
+        break;
     }
 }
 

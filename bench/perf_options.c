@@ -32,7 +32,7 @@ enum {
 static const struct argp_option descriptions[] = {
     {"ops", 'o', "LIST", 0,
      "Operations, of allreduce,allgather,reduce,reduce_scatter,alltoall,bcast,gather,scatter,"
-     "barrier,put,get [all]",
+     "barrier,put,get,put_many,put_rows,get_rows [all]",
      1},
     {"min", KEY_MIN, "BYTES", 0, "Smallest size; K, M and G are powers of 1024 [8]", 1},
     {"max", KEY_MAX, "BYTES", 0,
@@ -84,6 +84,9 @@ static const name_t op_names[] = {{"allreduce", PERF_BIT(PERF_ALLREDUCE)},
                                   {"barrier", PERF_BIT(PERF_BARRIER)},
                                   {"put", PERF_BIT(PERF_PUT)},
                                   {"get", PERF_BIT(PERF_GET)},
+                                  {"put_many", PERF_BIT(PERF_PUT_MANY)},
+                                  {"put_rows", PERF_BIT(PERF_PUT_ROWS)},
+                                  {"get_rows", PERF_BIT(PERF_GET_ROWS)},
                                   {"all", PERF_COLLECTIVES | PERF_RMA},
                                   {NULL, 0}};
 

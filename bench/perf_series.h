@@ -23,6 +23,7 @@ struct perf_series {
     char *window_recv;
     char *origin_out; /* put: what is written; get: where the data arrive */
     char *origin_in;
+    char *origin_host; /* put_many: what is written, ordinary host memory */
 
     /* One blocking call. A failure ends the job. */
     void (*call)(perf_series_t *self, const perf_case_t *c);
@@ -36,6 +37,8 @@ struct perf_series {
     int target;       /* of this rank's puts and gets */
     void *memory;     /* what close frees */
     void *memory2;
+    MPI_Datatype rows; /* of the size used last, MPI_DATATYPE_NULL when it is not for rows */
+    size_t rows_bytes;
 };
 
 /* Each fills *self or writes why it cannot into reason [PERF_TEXT_MAX] and returns false, alike on
@@ -47,6 +50,9 @@ bool perf_symm_open(perf_series_t *self, const char *kind, unsigned ops, size_t 
 
 /* What MPI programs call; self->comm and self->window make the difference. */
 void perf_mpi_call(perf_series_t *self, const perf_case_t *c);
+
+/* Frees what such calls made. */
+void perf_mpi_close(perf_series_t *self);
 
 /* ---- perf_default.c: the same calls without symmetric windows, on ordinary host memory ---- */
 bool perf_default_open(perf_series_t *self, unsigned ops, size_t max_bytes, char *reason);

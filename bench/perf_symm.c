@@ -9,6 +9,78 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Rows with as much between them, then the rows in between: all of `bytes`, which stay where they
+ * are, so that the result is that of a plain copy. Sizes without whole rows are one run. */
+static MPI_Datatype rows_of(perf_series_t *self, size_t bytes)
+{
+    MPI_Datatype half;
+    if (self->rows_bytes == bytes) {
+        return self->rows;
+    }
+    perf_mpi_close(self);
+    if (0 == bytes % (2 * PERF_ROW_BYTES)) {
+        MPI_Type_vector((int) (bytes / 2 / PERF_ROW_BYTES), PERF_ROW_BYTES, 2 * PERF_ROW_BYTES,
+                        MPI_BYTE, &half);
+        MPI_Type_create_hvector(2, 1, PERF_ROW_BYTES, half, &self->rows);
+        MPI_Type_free(&half);
+    } else {
+        MPI_Type_contiguous((int) bytes, MPI_BYTE, &self->rows);
+    }
+    MPI_Type_commit(&self->rows);
+    self->rows_bytes = bytes;
+    return self->rows;
+}
+
+void perf_mpi_close(perf_series_t *self)
+{
+    if (0 < self->rows_bytes) {
+        MPI_Type_free(&self->rows);
+        self->rows_bytes = 0;
+    }
+}
+
+/* From the last to the first, so that no two of them are one run. */
+static void put_many(perf_series_t *self, size_t bytes)
+{
+    for (size_t at = bytes / PERF_MANY_BYTES * PERF_MANY_BYTES; at >= PERF_MANY_BYTES;) {
+        at -= PERF_MANY_BYTES;
+        MPI_Put(self->origin_host + at, PERF_MANY_BYTES, MPI_BYTE, self->target,
+                self->at_recv + (MPI_Aint) at, PERF_MANY_BYTES, MPI_BYTE, self->window);
+    }
+    if (0 != bytes % PERF_MANY_BYTES) {
+        size_t at = bytes / PERF_MANY_BYTES * PERF_MANY_BYTES;
+        MPI_Put(self->origin_host + at, (int) (bytes - at), MPI_BYTE, self->target,
+                self->at_recv + (MPI_Aint) at, (int) (bytes - at), MPI_BYTE, self->window);
+    }
+}
+
+static void rma_call(perf_series_t *self, const perf_case_t *c)
+{
+    int bytes = (int) c->bytes;
+    MPI_Datatype rows;
+    switch (c->op) {
+    case PERF_PUT:
+        MPI_Put(self->origin_out, bytes, MPI_BYTE, self->target, self->at_recv, bytes, MPI_BYTE,
+                self->window);
+        break;
+    case PERF_GET:
+        MPI_Get(self->origin_in, bytes, MPI_BYTE, self->target, 0, bytes, MPI_BYTE, self->window);
+        break;
+    case PERF_PUT_MANY:
+        put_many(self, c->bytes);
+        break;
+    case PERF_PUT_ROWS:
+        rows = rows_of(self, c->bytes);
+        MPI_Put(self->origin_out, 1, rows, self->target, self->at_recv, 1, rows, self->window);
+        break;
+    default:
+        rows = rows_of(self, c->bytes);
+        MPI_Get(self->origin_in, 1, rows, self->target, 0, 1, rows, self->window);
+        break;
+    }
+    MPI_Win_flush(self->target, self->window);
+}
+
 void perf_mpi_call(perf_series_t *self, const perf_case_t *c)
 {
     int bytes = (int) c->bytes;
@@ -45,16 +117,8 @@ void perf_mpi_call(perf_series_t *self, const perf_case_t *c)
     case PERF_BARRIER:
         MPI_Barrier(self->comm);
         break;
-    case PERF_PUT:
-        MPI_Put(self->origin_out, bytes, MPI_BYTE, self->target, self->at_recv, bytes, MPI_BYTE,
-                self->window);
-        MPI_Win_flush(self->target, self->window);
-        break;
-    case PERF_GET:
-        MPI_Get(self->origin_in, bytes, MPI_BYTE, self->target, 0, bytes, MPI_BYTE, self->window);
-        MPI_Win_flush(self->target, self->window);
-        break;
-    case PERF_OP_COUNT:
+    default:
+        rma_call(self, c);
         break;
     }
 }
@@ -91,15 +155,12 @@ static bool is_symmetric(MPI_Win window, const char *kind, char *reason)
  * other components can do as well. */
 static bool set_origin(perf_series_t *self, unsigned ops, size_t max_bytes, char *reason)
 {
-    if (self->device) {
-        self->origin_out = self->send;
-        self->origin_in = self->recv;
-        return true;
-    }
     if (0 != (ops & PERF_RMA)) {
-        self->memory = perf_case_allocate(max_bytes);
-        self->origin_out = self->memory;
-        self->origin_in = self->memory;
+        size_t most = max_bytes < PERF_MANY_MOST_BYTES ? max_bytes : PERF_MANY_MOST_BYTES;
+        self->memory = perf_case_allocate(self->device ? most : max_bytes);
+        self->origin_host = self->memory;
+        self->origin_out = self->device ? self->send : self->memory;
+        self->origin_in = self->device ? self->recv : self->memory;
     }
     return 0 == (ops & PERF_RMA) || NULL != self->memory ||
            perf_refuse(reason, "no memory for %zu bytes of origin", max_bytes);
@@ -107,6 +168,7 @@ static bool set_origin(perf_series_t *self, unsigned ops, size_t max_bytes, char
 
 static void symm_close(perf_series_t *self)
 {
+    perf_mpi_close(self);
     MPI_Win_unlock_all(self->window);
     MPI_Win_free(&self->window);
     MPI_Comm_free(&self->comm);

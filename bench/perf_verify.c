@@ -197,8 +197,12 @@ static char *input_of(const perf_series_t *series, const perf_case_t *c)
     case PERF_ALLGATHER:
         return c->in_place ? series->recv + (size_t) perf_world.rank * c->bytes : series->send;
     case PERF_PUT:
+    case PERF_PUT_ROWS:
         return series->origin_out;
+    case PERF_PUT_MANY:
+        return series->origin_host;
     case PERF_GET:
+    case PERF_GET_ROWS:
         return series->window_send;
     default:
         return series->send;
@@ -209,8 +213,11 @@ static char *output_of(const perf_series_t *series, const perf_case_t *c)
 {
     switch (c->op) {
     case PERF_PUT:
+    case PERF_PUT_MANY:
+    case PERF_PUT_ROWS:
         return series->window_recv;
     case PERF_GET:
+    case PERF_GET_ROWS:
         return series->origin_in;
     default:
         return series->recv;
@@ -222,7 +229,7 @@ static int source_of(const perf_case_t *c)
 {
     int rank = perf_world.rank;
     int size = perf_world.size;
-    if (PERF_GET == c->op) {
+    if (PERF_GET == c->op || PERF_GET_ROWS == c->op) {
         return perf_case_acts(c, rank) ? perf_case_target(rank, size) : -1;
     }
     int origin = (rank + size - 1) % size;

@@ -128,12 +128,17 @@ static void print_header(const contest_t *contest)
     perf_output_titles();
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Writes all memory that the section will use: reading memory that was never written is too fast.
  */
 static void fill_section(contest_t *contest, const perf_case_t *kind)
 {
     perf_case_t largest = *kind;
-    largest.bytes = contest->options.max_bytes;
+    largest.bytes = smaller(contest->options.max_bytes, perf_case_most_bytes(kind->op));
     for (int i = 0; i < contest->count; ++i) {
         if (0 != (contest->series[i].ops & PERF_BIT(kind->op))) {
             perf_verify_fill(&contest->series[i], &largest);
@@ -153,6 +158,9 @@ static void run_section(contest_t *contest, const perf_case_t *kind, const sizes
     for (int i = 0; i < count; ++i) {
         c.bytes = sizes->bytes[i];
         perf_output_progress(&c, ++*step, steps);
+        if (c.bytes > perf_case_most_bytes(c.op)) {
+            continue;
+        }
         perf_measure(&contest->options, contest->series, contest->count, &c, results);
         perf_output_row(&c, contest->series, results, contest->count);
         for (int s = 0; s < contest->count; ++s) {

@@ -38,6 +38,20 @@ static symm_typemap_t *live;
 static _Atomic(named_map_t *) named;
 static _Atomic int keyval = MPI_KEYVAL_INVALID;
 
+/* The maps that a thread has used lately, as asking MPI for an attribute takes longer than moving a
+ * few bytes. They are good until any map goes, which is counted: the handle of a datatype that was
+ * freed may come back for another. */
+#define RECENT 4
+
+typedef struct recent {
+    uint64_t generation;
+    MPI_Datatype datatypes[RECENT];
+    const symm_typemap_t *maps[RECENT];
+} recent_t;
+
+static _Atomic uint64_t generation = 1;
+static _Thread_local recent_t recent __attribute__((tls_model("initial-exec")));
+
 /* What a datatype was made with, and the maps of the datatypes it was made of. */
 typedef struct contents {
     MPI_Datatype datatype;
@@ -598,6 +612,7 @@ static void free_map(symm_typemap_t *map)
 static int forget(MPI_Datatype datatype, int key, void *value, void *extra)
 {
     (void) datatype, (void) key, (void) extra;
+    atomic_fetch_add(&generation, 1);
     unlink_map(value);
     free_map(value);
     return MPI_SUCCESS;
@@ -701,9 +716,39 @@ static int make_map(MPI_Datatype datatype, const symm_typemap_t **map_p)
                                             : make_derived(&contents, map_p);
 }
 
+static size_t recent_place(MPI_Datatype datatype)
+{
+    return ((uintptr_t) datatype >> 6) % RECENT;
+}
+
+/* What the thread remembers of datatype, NULL for nothing. */
+static const symm_typemap_t *recall(MPI_Datatype datatype)
+{
+    size_t place = recent_place(datatype);
+    uint64_t now = atomic_load_explicit(&generation, memory_order_acquire);
+    return now == recent.generation && datatype == recent.datatypes[place] ? recent.maps[place]
+                                                                           : NULL;
+}
+
+static void remember(MPI_Datatype datatype, const symm_typemap_t *map)
+{
+    size_t place = recent_place(datatype);
+    uint64_t now = atomic_load_explicit(&generation, memory_order_acquire);
+    if (now != recent.generation) {
+        recent = (recent_t){.generation = now};
+    }
+    recent.datatypes[place] = datatype;
+    recent.maps[place] = map;
+}
+
 int symm_typemap_get(MPI_Datatype datatype, const symm_typemap_t **map_p)
 {
-    const symm_typemap_t *map = find_map(datatype);
+    const symm_typemap_t *map = recall(datatype);
+    if (NULL != map) {
+        *map_p = map;
+        return MPI_SUCCESS;
+    }
+    map = find_map(datatype);
     int rc = MPI_SUCCESS;
     if (NULL == map) {
         (void) pthread_mutex_lock(&making); /* fails only on misuse */
@@ -711,6 +756,7 @@ int symm_typemap_get(MPI_Datatype datatype, const symm_typemap_t **map_p)
         (void) pthread_mutex_unlock(&making);
     }
     if (MPI_SUCCESS == rc) {
+        remember(datatype, map);
         *map_p = map;
     } else {
         symm_log(SYMM_LOG_ERROR, "a datatype cannot be flattened: %s",
@@ -721,6 +767,7 @@ int symm_typemap_get(MPI_Datatype datatype, const symm_typemap_t **map_p)
 
 void symm_typemap_finalize(void)
 {
+    atomic_fetch_add(&generation, 1);
     while (NULL != live) {
         symm_typemap_t *map = live;
         live = map->next;

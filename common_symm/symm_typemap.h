@@ -74,6 +74,24 @@ static inline const symm_typelist_t *symm_typemap_list(const symm_typemap_t *map
     return &map->list[map->padded ? view : SYMM_VIEW_BYTES];
 }
 
+/* Whether all data of count elements is one run of bytes in the datatype's order: then *offset_p is
+ * where it begins, from the buffer's address, and *len_p its bytes. */
+static inline bool symm_typemap_is_run(const symm_typemap_t *map, size_t count, ptrdiff_t *offset_p,
+                                       size_t *len_p)
+{
+    const symm_typelist_t *list = &map->list[SYMM_VIEW_BYTES];
+    if (0 == list->count || 0 == count) {
+        *offset_p = 0;
+        *len_p = 0;
+        return true;
+    }
+    const symm_typeitem_t *item = list->items;
+    *offset_p = item->offset;
+    *len_p = item->len * count;
+    return 1 == list->count && 1 == item->count &&
+           (1 == count || map->extent == (ptrdiff_t) item->len);
+}
+
 /* Where the data of count elements begins and ends, in bytes from the buffer's address; 0, 0
  * without data. Returns false when that is beyond what an address can be. */
 SYMM_EXPORT bool symm_typemap_bounds(const symm_typemap_t *map, size_t count, ptrdiff_t *begin_p,

@@ -9,10 +9,34 @@
 #include "symm_copy.h"
 #include "symm_device.h"
 #include "symm_stats.h"
+#include "symm_typemap.h"
 
 /* The small functions of the path of every put and get: calls between them would cost as much as an
  * 8-byte copy. */
 #define FAST_PATH static inline __attribute__((always_inline))
+
+/* Data of one side that is a run of bytes. */
+typedef struct run {
+    ptrdiff_t offset; /* from the buffer's address */
+    size_t len;
+} run_t;
+
+static bool find_derived_run(ompi_datatype_t *datatype, int count, run_t *run_p)
+{
+    const symm_typemap_t *map;
+    return MPI_SUCCESS == symm_typemap_get(datatype, &map) &&
+           symm_typemap_is_run(map, (size_t) count, &run_p->offset, &run_p->len);
+}
+
+/* Whether count elements are one run of bytes. */
+FAST_PATH bool find_run(ompi_datatype_t *datatype, int count, run_t *run_p)
+{
+    if (!symm_ompi_plain(datatype)) {
+        return find_derived_run(datatype, count, run_p);
+    }
+    *run_p = (run_t){0, symm_ompi_size(datatype) * (size_t) count};
+    return true;
+}
 
 /* One transfer of a run of bytes between the origin's memory and the target's window. */
 typedef struct transfer {
@@ -20,19 +44,6 @@ typedef struct transfer {
     osc_symm_place_t place;
     size_t len;
 } transfer_t;
-
-FAST_PATH int describe(ompi_osc_symm_module_t *module, const void *origin_addr, int origin_count,
-                       const ompi_datatype_t *origin_dt, int target, ptrdiff_t disp,
-                       int target_count, const ompi_datatype_t *target_dt, transfer_t *transfer_p)
-{
-    size_t target_len = symm_ompi_size(target_dt) * (size_t) target_count;
-    transfer_p->len = symm_ompi_size(origin_dt) * (size_t) origin_count;
-    transfer_p->origin = (char *) origin_addr;
-    if (transfer_p->len != target_len) {
-        return MPI_ERR_TRUNCATE;
-    }
-    return ompi_osc_symm_locate(module, target, disp, 0, target_len, &transfer_p->place);
-}
 
 /* Starts the copy where the target's memory is mapped. */
 FAST_PATH int start_copy(bool put, const ompi_osc_symm_module_t *module, const transfer_t *t)
@@ -62,18 +73,23 @@ FAST_PATH int transfer(bool put, const void *origin_addr, int origin_count,
 {
     ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
     transfer_t t = {0};
+    run_t here, there;
     if (MPI_PROC_NULL == target) {
         return OMPI_SUCCESS;
     }
     if (!ompi_osc_symm_may_access(module, target)) {
         return MPI_ERR_RMA_SYNC;
     }
-    if (!symm_ompi_plain(origin_dt) || !symm_ompi_plain(target_dt)) {
+    if (!find_run(origin_dt, origin_count, &here) || !find_run(target_dt, target_count, &there)) {
         return ompi_osc_symm_transfer_typed(put, origin_addr, origin_count, origin_dt, target,
                                             target_disp, target_count, target_dt, module);
     }
-    int rc = describe(module, origin_addr, origin_count, origin_dt, target, target_disp,
-                      target_count, target_dt, &t);
+    if (here.len != there.len) {
+        return MPI_ERR_TRUNCATE;
+    }
+    t.origin = (char *) origin_addr + here.offset;
+    t.len = here.len;
+    int rc = ompi_osc_symm_locate(module, target, target_disp, there.offset, there.len, &t.place);
     if (MPI_SUCCESS != rc || 0 == t.len) {
         return rc;
     }

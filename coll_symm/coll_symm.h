@@ -87,6 +87,8 @@ struct mca_coll_symm_module {
     ompi_communicator_t *ompi_comm;
     uint64_t pending_calls;   /* number of the latest nonblocking call */
     uint64_t pending_decided; /* number of the latest one whose plan is chosen */
+    uint64_t pending_passes;  /* of these, how many go to the next component, */
+    uint64_t pending_passed;  /* and how many have gone */
     coll_symm_next_t next;
     coll_symm_policy_t policy; /* the component's, but for what info keys say */
     uint8_t policy_sum;
@@ -113,13 +115,17 @@ typedef struct coll_symm_call coll_symm_call_t;
 /* What a nonblocking call has beside: coll_symm_pending.c. */
 typedef struct coll_symm_pending coll_symm_pending_t;
 
-/* A collective's own steps: calling the next component with these buffers in place of the caller's,
- * doing this rank's part of the plan, the barrier behind it where one is needed included, and
- * starting the next component's nonblocking form (NULL where there is none here) on comm, with the
- * functions and modules given. All return an MPI error class. */
+/* A collective's own steps, which look at the call's arguments. All but the first return an MPI
+ * error class. */
 typedef struct coll_symm_steps {
+    /* Fills in the first part of the call. */
+    void (*describe)(coll_symm_call_t *call);
+    /* Calls the next component with these buffers in place of the caller's. */
     int (*next)(const coll_symm_call_t *call, const void *sbuf, void *rbuf);
+    /* Does this rank's part of the plan, the barrier behind it where one is needed included. */
     int (*carry_out)(coll_symm_call_t *call);
+    /* Starts the next component's nonblocking form on comm, with the functions and modules given.
+     */
     int (*start_next)(const coll_symm_call_t *call, const coll_symm_next_t *functions,
                       const void *sbuf, void *rbuf, ompi_communicator_t *comm,
                       ompi_request_t **request_p);
@@ -352,17 +358,12 @@ int coll_symm_pass_on(coll_symm_call_t *call, bool agreed);
 /* Most bytes of a collective's arguments. */
 #define COLL_SYMM_ARGUMENTS_MAX 96
 
-/* Makes a nonblocking call, with a copy of its arguments [len], for the collective to describe:
- * coll_symm_pending_call() gives it. NULL when memory is short. */
-coll_symm_pending_t *coll_symm_pending_create(mca_coll_symm_module_t *module,
-                                              const coll_symm_steps_t *steps, const void *arguments,
-                                              size_t len, const void *sbuf, void *rbuf);
-coll_symm_call_t *coll_symm_pending_call(coll_symm_pending_t *pending);
-
-/* Starts a described call: shows it to the others, and goes on as far as it can without waiting.
- * MPI progress does the rest. *request_p owns the call from then on. Returns an MPI error class; on
- * failure the call is freed. */
-int coll_symm_pending_start(coll_symm_pending_t *pending, ompi_request_t **request_p);
+/* Makes and starts a nonblocking call, with a copy of its arguments [len]: goes as far as it can
+ * without waiting; MPI progress does the rest. *request_p owns the call. Returns an MPI error
+ * class, and then there is no request. */
+int coll_symm_pending_run(mca_coll_symm_module_t *module, const coll_symm_steps_t *steps,
+                          const void *arguments, size_t len, const void *sbuf, void *rbuf,
+                          ompi_request_t **request_p);
 
 /* Notes that the call's work is on mapping's queue. */
 void coll_symm_pending_note(coll_symm_pending_t *pending, symm_mapping_t *mapping);
@@ -373,14 +374,6 @@ void coll_symm_pending_finalize(void);
 /* ---- one file per collective, or for it and its kin ---- */
 
 /* The functions behind MPI's, as Open MPI's coll.h declares them. */
-int mca_coll_symm_allreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
-                            MPI_Op op, ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int mca_coll_symm_iallreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
-                             MPI_Op op, ompi_communicator_t *comm, ompi_request_t **request,
-                             mca_coll_base_module_t *module);
-int mca_coll_symm_iallgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
-                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
-                             ompi_request_t **request, mca_coll_base_module_t *module);
 int mca_coll_symm_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module);
@@ -428,7 +421,17 @@ int mca_coll_symm_scatterv(const void *sbuf, const int *scounts, const int *disp
                            ompi_datatype_t *sdtype, void *rbuf, int rcount, ompi_datatype_t *rdtype,
                            int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
-/* Nonblocking: those with counts per rank are left to the next component, GPU buffers staged. */
+/* Those with counts per rank go to the next component, GPU buffers staged. */
+int mca_coll_symm_iallgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                             ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_iallgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                              const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
+                              ompi_communicator_t *comm, ompi_request_t **request,
+                              mca_coll_base_module_t *module);
+int mca_coll_symm_iallreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                             MPI_Op op, ompi_communicator_t *comm, ompi_request_t **request,
+                             mca_coll_base_module_t *module);
 int mca_coll_symm_ialltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             ompi_request_t **request, mca_coll_base_module_t *module);
@@ -441,10 +444,14 @@ int mca_coll_symm_ialltoallw(const void *sbuf, const int *scounts, const int *sd
                              const int *rdisps, ompi_datatype_t *const *rdtypes,
                              ompi_communicator_t *comm, ompi_request_t **request,
                              mca_coll_base_module_t *module);
-int mca_coll_symm_iallgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
-                              const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
-                              ompi_communicator_t *comm, ompi_request_t **request,
-                              mca_coll_base_module_t *module);
+int mca_coll_symm_ibarrier(ompi_communicator_t *comm, ompi_request_t **request,
+                           mca_coll_base_module_t *module);
+int mca_coll_symm_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
+                         ompi_communicator_t *comm, ompi_request_t **request,
+                         mca_coll_base_module_t *module);
+int mca_coll_symm_iexscan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                          MPI_Op op, ompi_communicator_t *comm, ompi_request_t **request,
+                          mca_coll_base_module_t *module);
 int mca_coll_symm_igather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                           int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
                           ompi_request_t **request, mca_coll_base_module_t *module);
@@ -452,6 +459,19 @@ int mca_coll_symm_igatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype
                            const int *rcounts, const int *disps, ompi_datatype_t *rdtype, int root,
                            ompi_communicator_t *comm, ompi_request_t **request,
                            mca_coll_base_module_t *module);
+int mca_coll_symm_ireduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                          MPI_Op op, int root, ompi_communicator_t *comm, ompi_request_t **request,
+                          mca_coll_base_module_t *module);
+int mca_coll_symm_ireduce_scatter(const void *sbuf, void *rbuf, const int *rcounts,
+                                  ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm,
+                                  ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_ireduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
+                                        ompi_datatype_t *dtype, MPI_Op op,
+                                        ompi_communicator_t *comm, ompi_request_t **request,
+                                        mca_coll_base_module_t *module);
+int mca_coll_symm_iscan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
+                        ompi_communicator_t *comm, ompi_request_t **request,
+                        mca_coll_base_module_t *module);
 int mca_coll_symm_iscatter(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                            int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
                            ompi_request_t **request, mca_coll_base_module_t *module);
@@ -459,9 +479,6 @@ int mca_coll_symm_iscatterv(const void *sbuf, const int *scounts, const int *dis
                             ompi_datatype_t *sdtype, void *rbuf, int rcount,
                             ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
                             ompi_request_t **request, mca_coll_base_module_t *module);
-int mca_coll_symm_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
-                         ompi_communicator_t *comm, ompi_request_t **request,
-                         mca_coll_base_module_t *module);
 
 /* Neighbourhood collectives, staged alone. */
 int mca_coll_symm_neighbor_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtype,

@@ -209,7 +209,9 @@ void coll_symm_call_choose(coll_symm_call_t *call)
     call->work->all[module->comm->exchange.rank] = call->mine;
     coll_symm_policy_t policy =
         have_one_policy(call) ? module->policy : mca_coll_symm_component.policy;
-    policy.scratch_bytes = module->comm->scratch_failed ? 0 : policy.scratch_bytes;
+    if (NULL != call->pending || module->comm->scratch_failed) {
+        policy.scratch_bytes = 0; /* work through scratch goes in rounds, with barriers inside */
+    }
     coll_symm_plan_choose(call->work->all, module->comm->exchange.size, &policy, &call->plan);
 }
 

@@ -24,8 +24,9 @@ static int next_allgather(const coll_symm_call_t *call, const void *sbuf, void *
     return call_allgather(call->module, call->arguments, sbuf, rbuf);
 }
 
-static void describe_allgather(coll_symm_call_t *call, const allgather_arguments_t *a)
+static void describe_allgather(coll_symm_call_t *call)
 {
+    const allgather_arguments_t *a = call->arguments;
     const symm_exchange_t *exchange = &call->module->comm->exchange;
     size_t ranks = (size_t) exchange->size;
     size_t bytes = (size_t) a->rcount * a->rdtype->super.size;
@@ -53,26 +54,10 @@ static int start_allgather(const coll_symm_call_t *call, const coll_symm_next_t 
                                  request_p, functions->iallgather_module);
 }
 
-static const coll_symm_steps_t allgather_steps = {next_allgather, coll_symm_move, start_allgather};
-
-int mca_coll_symm_iallgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
-                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
-                             ompi_request_t **request, mca_coll_base_module_t *module)
-{
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    allgather_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.iallgather(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, request,
-                                     symm->next.iallgather_module);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &allgather_steps, &arguments, sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_allgather(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
-}
+static const coll_symm_steps_t allgather_steps = {.describe = describe_allgather,
+                                                  .next = next_allgather,
+                                                  .carry_out = coll_symm_move,
+                                                  .start_next = start_allgather};
 
 int mca_coll_symm_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
@@ -88,8 +73,17 @@ int mca_coll_symm_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtyp
                              .arguments = &arguments,
                              .sbuf = sbuf,
                              .rbuf = rbuf};
-    describe_allgather(&call, &arguments);
+    describe_allgather(&call);
     return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_iallgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                             ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    allgather_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &allgather_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }
 
 typedef struct allgatherv_arguments {
@@ -113,8 +107,9 @@ static int next_allgatherv(const coll_symm_call_t *call, const void *sbuf, void 
     return call_allgatherv(call->module, call->arguments, sbuf, rbuf);
 }
 
-static void describe_allgatherv(coll_symm_call_t *call, const allgatherv_arguments_t *a)
+static void describe_allgatherv(coll_symm_call_t *call)
 {
+    const allgatherv_arguments_t *a = call->arguments;
     mca_coll_symm_module_t *module = call->module;
     coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->disps, .type = a->rdtype};
     bool known = coll_symm_call_outputs(call, call->rbuf, &outputs);
@@ -142,28 +137,10 @@ static int start_allgatherv(const coll_symm_call_t *call, const coll_symm_next_t
                                   comm, request_p, functions->iallgatherv_module);
 }
 
-static const coll_symm_steps_t allgatherv_steps = {next_allgatherv, coll_symm_move,
-                                                   start_allgatherv};
-
-int mca_coll_symm_iallgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
-                              const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
-                              ompi_communicator_t *comm, ompi_request_t **request,
-                              mca_coll_base_module_t *module)
-{
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    allgatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.iallgatherv(sbuf, scount, sdtype, rbuf, rcounts, disps, rdtype, comm,
-                                      request, symm->next.iallgatherv_module);
-    }
-    coll_symm_pending_t *pending = coll_symm_pending_create(symm, &allgatherv_steps, &arguments,
-                                                            sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_allgatherv(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
-}
+static const coll_symm_steps_t allgatherv_steps = {.describe = describe_allgatherv,
+                                                   .next = next_allgatherv,
+                                                   .carry_out = coll_symm_move,
+                                                   .start_next = start_allgatherv};
 
 int mca_coll_symm_allgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                              const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
@@ -179,6 +156,16 @@ int mca_coll_symm_allgatherv(const void *sbuf, int scount, ompi_datatype_t *sdty
                              .arguments = &arguments,
                              .sbuf = sbuf,
                              .rbuf = rbuf};
-    describe_allgatherv(&call, &arguments);
+    describe_allgatherv(&call);
     return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_iallgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                              const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
+                              ompi_communicator_t *comm, ompi_request_t **request,
+                              mca_coll_base_module_t *module)
+{
+    allgatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &allgatherv_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }

@@ -27,8 +27,9 @@ static int next(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
     return call_next(call->module, call->arguments, sbuf, rbuf);
 }
 
-static void describe(coll_symm_call_t *call, const arguments_t *a)
+static void describe(coll_symm_call_t *call)
 {
+    const arguments_t *a = call->arguments;
     size_t count = (size_t) a->count;
     const void *input = MPI_IN_PLACE == call->sbuf ? call->rbuf : call->sbuf;
     (void) coll_symm_call_output(call, call->rbuf, count, a->dtype, 0);
@@ -38,40 +39,18 @@ static void describe(coll_symm_call_t *call, const arguments_t *a)
     call->share.own = count;
 }
 
-static int call_inext(const coll_symm_next_t *functions, const arguments_t *a, const void *sbuf,
-                      void *rbuf, ompi_communicator_t *comm, ompi_request_t **request_p)
+static int start_next(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                      const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                      ompi_request_t **request_p)
 {
+    const arguments_t *a = call->arguments;
     return functions->iallreduce(sbuf, rbuf, a->count, a->dtype,
                                  symm_float16_portable_op(a->dtype, a->op), comm, request_p,
                                  functions->iallreduce_module);
 }
 
-static int start_next(const coll_symm_call_t *call, const coll_symm_next_t *functions,
-                      const void *sbuf, void *rbuf, ompi_communicator_t *comm,
-                      ompi_request_t **request_p)
-{
-    return call_inext(functions, call->arguments, sbuf, rbuf, comm, request_p);
-}
-
-static const coll_symm_steps_t steps = {next, coll_symm_combine, start_next};
-
-int mca_coll_symm_iallreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
-                             MPI_Op op, ompi_communicator_t *comm, ompi_request_t **request,
-                             mca_coll_base_module_t *module)
-{
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    arguments_t arguments = {count, dtype, op, comm};
-    if (coll_symm_asleep(symm)) {
-        return call_inext(&symm->next, &arguments, sbuf, rbuf, comm, request);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &steps, &arguments, sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
-}
+static const coll_symm_steps_t steps = {
+    .describe = describe, .next = next, .carry_out = coll_symm_combine, .start_next = start_next};
 
 int mca_coll_symm_allreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
                             MPI_Op op, ompi_communicator_t *comm, mca_coll_base_module_t *module)
@@ -83,6 +62,15 @@ int mca_coll_symm_allreduce(const void *sbuf, void *rbuf, int count, ompi_dataty
     }
     coll_symm_call_t call = {
         .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
-    describe(&call, &arguments);
+    describe(&call);
     return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_iallreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                             MPI_Op op, ompi_communicator_t *comm, ompi_request_t **request,
+                             mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {count, dtype, op, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Blocking MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw. */
+ * MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
@@ -32,8 +32,9 @@ static int next_alltoall(const coll_symm_call_t *call, const void *sbuf, void *r
     return call_alltoall(call->module, call->arguments, sbuf, rbuf);
 }
 
-static void describe_alltoall(coll_symm_call_t *call, const alltoall_arguments_t *a)
+static void describe_alltoall(coll_symm_call_t *call)
 {
+    const alltoall_arguments_t *a = call->arguments;
     size_t ranks = (size_t) call->module->comm->exchange.size;
     size_t bytes = (size_t) a->rcount * a->rdtype->super.size;
     bool known = coll_symm_call_output(call, call->rbuf, ranks * (size_t) a->rcount, a->rdtype,
@@ -59,26 +60,10 @@ static int start_alltoall(const coll_symm_call_t *call, const coll_symm_next_t *
                                 request_p, functions->ialltoall_module);
 }
 
-static const coll_symm_steps_t alltoall_steps = {next_alltoall, coll_symm_move, start_alltoall};
-
-int mca_coll_symm_ialltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
-                            int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
-                            ompi_request_t **request, mca_coll_base_module_t *module)
-{
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    alltoall_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.ialltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, request,
-                                    symm->next.ialltoall_module);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &alltoall_steps, &arguments, sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_alltoall(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
-}
+static const coll_symm_steps_t alltoall_steps = {.describe = describe_alltoall,
+                                                 .next = next_alltoall,
+                                                 .carry_out = coll_symm_move,
+                                                 .start_next = start_alltoall};
 
 int mca_coll_symm_alltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                            int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
@@ -94,8 +79,17 @@ int mca_coll_symm_alltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype
                              .arguments = &arguments,
                              .sbuf = sbuf,
                              .rbuf = rbuf};
-    describe_alltoall(&call, &arguments);
+    describe_alltoall(&call);
     return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_ialltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                            int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                            ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    alltoall_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &alltoall_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }
 
 /* The common part of those with counts per rank. */
@@ -135,8 +129,9 @@ static int next_alltoallv(const coll_symm_call_t *call, const void *sbuf, void *
     return call_alltoallv(call->module, call->arguments, sbuf, rbuf);
 }
 
-static void describe_alltoallv(coll_symm_call_t *call, const alltoallv_arguments_t *a)
+static void describe_alltoallv(coll_symm_call_t *call)
 {
+    const alltoallv_arguments_t *a = call->arguments;
     coll_symm_vector_t inputs = {.counts = a->scounts, .disps = a->sdisps, .type = a->sdtype};
     coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->rdisps, .type = a->rdtype};
     describe_vectors(call, COLL_SYMM_ALLTOALLV, &inputs, &outputs);
@@ -152,27 +147,10 @@ static int start_alltoallv(const coll_symm_call_t *call, const coll_symm_next_t 
                                  functions->ialltoallv_module);
 }
 
-static const coll_symm_steps_t alltoallv_steps = {next_alltoallv, coll_symm_move, start_alltoallv};
-
-int mca_coll_symm_ialltoallv(const void *sbuf, const int *scounts, const int *sdisps,
-                             ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
-                             const int *rdisps, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
-                             ompi_request_t **request, mca_coll_base_module_t *module)
-{
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    alltoallv_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.ialltoallv(sbuf, scounts, sdisps, sdtype, rbuf, rcounts, rdisps, rdtype,
-                                     comm, request, symm->next.ialltoallv_module);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &alltoallv_steps, &arguments, sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_alltoallv(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
-}
+static const coll_symm_steps_t alltoallv_steps = {.describe = describe_alltoallv,
+                                                  .next = next_alltoallv,
+                                                  .carry_out = coll_symm_move,
+                                                  .start_next = start_alltoallv};
 
 int mca_coll_symm_alltoallv(const void *sbuf, const int *scounts, const int *sdisps,
                             ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
@@ -189,8 +167,18 @@ int mca_coll_symm_alltoallv(const void *sbuf, const int *scounts, const int *sdi
                              .arguments = &arguments,
                              .sbuf = sbuf,
                              .rbuf = rbuf};
-    describe_alltoallv(&call, &arguments);
+    describe_alltoallv(&call);
     return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_ialltoallv(const void *sbuf, const int *scounts, const int *sdisps,
+                             ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
+                             const int *rdisps, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                             ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    alltoallv_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &alltoallv_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }
 
 typedef struct alltoallw_arguments {
@@ -215,8 +203,9 @@ static int next_alltoallw(const coll_symm_call_t *call, const void *sbuf, void *
     return call_alltoallw(call->module, call->arguments, sbuf, rbuf);
 }
 
-static void describe_alltoallw(coll_symm_call_t *call, const alltoallw_arguments_t *a)
+static void describe_alltoallw(coll_symm_call_t *call)
 {
+    const alltoallw_arguments_t *a = call->arguments;
     coll_symm_vector_t inputs = {.counts = a->scounts, .disps = a->sdisps, .types = a->sdtypes};
     coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->rdisps, .types = a->rdtypes};
     describe_vectors(call, COLL_SYMM_ALLTOALLW, &inputs, &outputs);
@@ -232,28 +221,10 @@ static int start_alltoallw(const coll_symm_call_t *call, const coll_symm_next_t 
                                  functions->ialltoallw_module);
 }
 
-static const coll_symm_steps_t alltoallw_steps = {next_alltoallw, coll_symm_move, start_alltoallw};
-
-int mca_coll_symm_ialltoallw(const void *sbuf, const int *scounts, const int *sdisps,
-                             ompi_datatype_t *const *sdtypes, void *rbuf, const int *rcounts,
-                             const int *rdisps, ompi_datatype_t *const *rdtypes,
-                             ompi_communicator_t *comm, ompi_request_t **request,
-                             mca_coll_base_module_t *module)
-{
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    alltoallw_arguments_t arguments = {scounts, sdisps, sdtypes, rcounts, rdisps, rdtypes, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.ialltoallw(sbuf, scounts, sdisps, sdtypes, rbuf, rcounts, rdisps, rdtypes,
-                                     comm, request, symm->next.ialltoallw_module);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &alltoallw_steps, &arguments, sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_alltoallw(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
-}
+static const coll_symm_steps_t alltoallw_steps = {.describe = describe_alltoallw,
+                                                  .next = next_alltoallw,
+                                                  .carry_out = coll_symm_move,
+                                                  .start_next = start_alltoallw};
 
 int mca_coll_symm_alltoallw(const void *sbuf, const int *scounts, const int *sdisps,
                             ompi_datatype_t *const *sdtypes, void *rbuf, const int *rcounts,
@@ -270,6 +241,17 @@ int mca_coll_symm_alltoallw(const void *sbuf, const int *scounts, const int *sdi
                              .arguments = &arguments,
                              .sbuf = sbuf,
                              .rbuf = rbuf};
-    describe_alltoallw(&call, &arguments);
+    describe_alltoallw(&call);
     return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_ialltoallw(const void *sbuf, const int *scounts, const int *sdisps,
+                             ompi_datatype_t *const *sdtypes, void *rbuf, const int *rcounts,
+                             const int *rdisps, ompi_datatype_t *const *rdtypes,
+                             ompi_communicator_t *comm, ompi_request_t **request,
+                             mca_coll_base_module_t *module)
+{
+    alltoallw_arguments_t arguments = {scounts, sdisps, sdtypes, rcounts, rdisps, rdtypes, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &alltoallw_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }

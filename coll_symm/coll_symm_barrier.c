@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Blocking MPI_Barrier: the agreement is one. */
+ * MPI_Barrier: the agreement is one. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
@@ -20,15 +20,44 @@ static int next_barrier(const coll_symm_call_t *call, const void *sbuf, void *rb
     return call_barrier(call->module, call->arguments);
 }
 
+static void describe_barrier(coll_symm_call_t *call)
+{
+    const barrier_arguments_t *a = call->arguments;
+    (void) a;
+    call->mine.collective = COLL_SYMM_BARRIER;
+}
+
+static int start_barrier(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                         const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                         ompi_request_t **request_p)
+{
+    (void) call;
+    (void) sbuf;
+    (void) rbuf;
+    return functions->ibarrier(comm, request_p, functions->ibarrier_module);
+}
+
+static const coll_symm_steps_t barrier_steps = {.describe = describe_barrier,
+                                                .next = next_barrier,
+                                                .carry_out = coll_symm_move,
+                                                .start_next = start_barrier};
+
 int mca_coll_symm_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {.next = next_barrier, .carry_out = coll_symm_move};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     barrier_arguments_t arguments = {comm};
     if (coll_symm_asleep(symm)) {
         return call_barrier(symm, &arguments);
     }
-    coll_symm_call_t call = {.module = symm, .steps = &steps, .arguments = &arguments};
-    call.mine.collective = COLL_SYMM_BARRIER;
+    coll_symm_call_t call = {.module = symm, .steps = &barrier_steps, .arguments = &arguments};
+    describe_barrier(&call);
     return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_ibarrier(ompi_communicator_t *comm, ompi_request_t **request,
+                           mca_coll_base_module_t *module)
+{
+    barrier_arguments_t arguments = {comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &barrier_steps, &arguments,
+                                 sizeof(arguments), NULL, NULL, request);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Blocking MPI_Bcast. The buffer is the root's input and the others' output. */
+ * MPI_Bcast. The buffer is the root's input and the others' output. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
 
 typedef struct bcast_arguments {
+    void *buffer;
     int count;
     ompi_datatype_t *datatype;
     int root;
@@ -29,17 +30,18 @@ static int next_bcast(const coll_symm_call_t *call, const void *sbuf, void *rbuf
     return call_bcast(call->module, a, is_root(call->module, a) ? (void *) sbuf : rbuf);
 }
 
-static void describe_bcast(coll_symm_call_t *call, const bcast_arguments_t *a, void *buffer)
+static void describe_bcast(coll_symm_call_t *call)
 {
+    const bcast_arguments_t *a = call->arguments;
     size_t count = (size_t) a->count;
     size_t bytes = count * a->datatype->super.size;
     bool known;
     if (is_root(call->module, a)) {
-        call->sbuf = buffer;
-        known = coll_symm_call_input(call, buffer, count, a->datatype, bytes);
+        call->sbuf = a->buffer;
+        known = coll_symm_call_input(call, a->buffer, count, a->datatype, bytes);
     } else {
-        call->rbuf = buffer;
-        known = coll_symm_call_output(call, buffer, count, a->datatype, bytes);
+        call->rbuf = a->buffer;
+        known = coll_symm_call_output(call, a->buffer, count, a->datatype, bytes);
     }
     call->mine.collective = COLL_SYMM_BCAST;
     call->mine.root = (uint16_t) a->root;
@@ -52,41 +54,33 @@ static int start_bcast(const coll_symm_call_t *call, const coll_symm_next_t *fun
                        ompi_request_t **request_p)
 {
     const bcast_arguments_t *a = call->arguments;
-    void *buffer = is_root(call->module, a) ? (void *) sbuf : rbuf;
-    return functions->ibcast(buffer, a->count, a->datatype, a->root, comm, request_p,
-                             functions->ibcast_module);
+    return functions->ibcast(is_root(call->module, a) ? (void *) sbuf : rbuf, a->count, a->datatype,
+                             a->root, comm, request_p, functions->ibcast_module);
 }
 
-static const coll_symm_steps_t bcast_steps = {next_bcast, coll_symm_move, start_bcast};
-
-int mca_coll_symm_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
-                         ompi_communicator_t *comm, ompi_request_t **request,
-                         mca_coll_base_module_t *module)
-{
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    bcast_arguments_t arguments = {count, datatype, root, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.ibcast(buffer, count, datatype, root, comm, request,
-                                 symm->next.ibcast_module);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &bcast_steps, &arguments, sizeof(arguments), NULL, NULL);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_bcast(coll_symm_pending_call(pending), &arguments, buffer);
-    return coll_symm_pending_start(pending, request);
-}
+static const coll_symm_steps_t bcast_steps = {.describe = describe_bcast,
+                                              .next = next_bcast,
+                                              .carry_out = coll_symm_move,
+                                              .start_next = start_bcast};
 
 int mca_coll_symm_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
                         ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    bcast_arguments_t arguments = {count, datatype, root, comm};
+    bcast_arguments_t arguments = {buffer, count, datatype, root, comm};
     if (coll_symm_asleep(symm)) {
         return call_bcast(symm, &arguments, buffer);
     }
     coll_symm_call_t call = {.module = symm, .steps = &bcast_steps, .arguments = &arguments};
-    describe_bcast(&call, &arguments, buffer);
+    describe_bcast(&call);
     return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
+                         ompi_communicator_t *comm, ompi_request_t **request,
+                         mca_coll_base_module_t *module)
+{
+    bcast_arguments_t arguments = {buffer, count, datatype, root, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &bcast_steps, &arguments,
+                                 sizeof(arguments), buffer, buffer, request);
 }

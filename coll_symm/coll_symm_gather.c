@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Blocking MPI_Gather and MPI_Gatherv. What only the root passes is not looked at elsewhere. */
+ * MPI_Gather and MPI_Gatherv. What only the root passes is not looked at elsewhere. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
@@ -30,8 +30,9 @@ static int next_gather(const coll_symm_call_t *call, const void *sbuf, void *rbu
     return call_gather(call->module, call->arguments, sbuf, rbuf);
 }
 
-static void describe_gather(coll_symm_call_t *call, const gather_arguments_t *a)
+static void describe_gather(coll_symm_call_t *call)
 {
+    const gather_arguments_t *a = call->arguments;
     size_t ranks = (size_t) call->module->comm->exchange.size;
     bool known = true;
     call->mine.collective = COLL_SYMM_GATHER;
@@ -62,26 +63,10 @@ static int start_gather(const coll_symm_call_t *call, const coll_symm_next_t *fu
                               request_p, functions->igather_module);
 }
 
-static const coll_symm_steps_t gather_steps = {next_gather, coll_symm_move, start_gather};
-
-int mca_coll_symm_igather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
-                          int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
-                          ompi_request_t **request, mca_coll_base_module_t *module)
-{
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    gather_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.igather(sbuf, scount, sdtype, rbuf, rcount, rdtype, root, comm, request,
-                                  symm->next.igather_module);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &gather_steps, &arguments, sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_gather(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
-}
+static const coll_symm_steps_t gather_steps = {.describe = describe_gather,
+                                               .next = next_gather,
+                                               .carry_out = coll_symm_move,
+                                               .start_next = start_gather};
 
 int mca_coll_symm_gather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                          int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
@@ -97,8 +82,17 @@ int mca_coll_symm_gather(const void *sbuf, int scount, ompi_datatype_t *sdtype, 
                              .arguments = &arguments,
                              .sbuf = sbuf,
                              .rbuf = rbuf};
-    describe_gather(&call, &arguments);
+    describe_gather(&call);
     return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_igather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                          int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                          ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    gather_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &gather_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }
 
 typedef struct gatherv_arguments {
@@ -123,8 +117,9 @@ static int next_gatherv(const coll_symm_call_t *call, const void *sbuf, void *rb
     return call_gatherv(call->module, call->arguments, sbuf, rbuf);
 }
 
-static void describe_gatherv(coll_symm_call_t *call, const gatherv_arguments_t *a)
+static void describe_gatherv(coll_symm_call_t *call)
 {
+    const gatherv_arguments_t *a = call->arguments;
     coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->disps, .type = a->rdtype};
     bool known = !is_root(call, a->root) || coll_symm_call_outputs(call, call->rbuf, &outputs);
     call->mine.collective = COLL_SYMM_GATHERV;
@@ -149,27 +144,10 @@ static int start_gatherv(const coll_symm_call_t *call, const coll_symm_next_t *f
                                a->root, comm, request_p, functions->igatherv_module);
 }
 
-static const coll_symm_steps_t gatherv_steps = {next_gatherv, coll_symm_move, start_gatherv};
-
-int mca_coll_symm_igatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
-                           const int *rcounts, const int *disps, ompi_datatype_t *rdtype, int root,
-                           ompi_communicator_t *comm, ompi_request_t **request,
-                           mca_coll_base_module_t *module)
-{
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    gatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, root, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.igatherv(sbuf, scount, sdtype, rbuf, rcounts, disps, rdtype, root, comm,
-                                   request, symm->next.igatherv_module);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &gatherv_steps, &arguments, sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_gatherv(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
-}
+static const coll_symm_steps_t gatherv_steps = {.describe = describe_gatherv,
+                                                .next = next_gatherv,
+                                                .carry_out = coll_symm_move,
+                                                .start_next = start_gatherv};
 
 int mca_coll_symm_gatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                           const int *rcounts, const int *disps, ompi_datatype_t *rdtype, int root,
@@ -185,6 +163,16 @@ int mca_coll_symm_gatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype,
                              .arguments = &arguments,
                              .sbuf = sbuf,
                              .rbuf = rbuf};
-    describe_gatherv(&call, &arguments);
+    describe_gatherv(&call);
     return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_igatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                           const int *rcounts, const int *disps, ompi_datatype_t *rdtype, int root,
+                           ompi_communicator_t *comm, ompi_request_t **request,
+                           mca_coll_base_module_t *module)
+{
+    gatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, root, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &gatherv_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }

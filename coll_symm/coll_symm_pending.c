@@ -2,9 +2,10 @@
  * Nonblocking collectives: the course of a blocking one in steps that never wait, driven by MPI
  * progress.
  *
- * NOTE order. Nonblocking calls of a communicator are numbered apart from the blocking ones, and
- * their plans are chosen in the order of the numbers. So those that the next component carries out
- * reach it in the same order on all ranks: on the relay, where nothing else is. */
+ * NOTE order. Nonblocking calls of a communicator are numbered apart from the blocking ones, their
+ * plans are chosen in the order of the numbers, and those that the next component carries out are
+ * passed on in this order, too. So they reach it alike on all ranks: on the relay, where nothing
+ * else is. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
@@ -20,7 +21,7 @@ typedef enum phase {
     PHASE_SHOWN,   /* to the others; waits for theirs */
     PHASE_RUNNING, /* on the device, if at all */
     PHASE_LEFT,    /* done here; waits for the others */
-    PHASE_STAGED,  /* copied to the host; waits for the others */
+    PHASE_TURN,    /* to be passed on; waits for those before it, and for the others' copies */
     PHASE_PASSED,  /* to the next component; waits for it */
     PHASE_DONE,
 } phase_t;
@@ -35,6 +36,7 @@ struct coll_symm_pending {
     ompi_request_t *inner;   /* of the next component */
     phase_t phase;
     int rc;
+    uint64_t pass; /* its number among those that are passed on */
     alignas(max_align_t) unsigned char arguments[COLL_SYMM_ARGUMENTS_MAX];
 };
 
@@ -147,19 +149,25 @@ static phase_t pass(coll_symm_pending_t *pending)
     return MPI_SUCCESS == pending->rc ? PHASE_PASSED : PHASE_DONE;
 }
 
-/* To the next component: at once, or once all ranks have made their host copies. */
+/* Host copies for the next component, where there are any to make. */
 static phase_t prepare_pass(coll_symm_pending_t *pending)
 {
     coll_symm_call_t *call = &pending->call;
     call->plan.path = COLL_SYMM_PASS;
-    if (call->plan.stage) {
-        pending->rc = coll_symm_stages_in(&pending->stages, call);
-        return leave(pending, PHASE_STAGED);
+    pending->pass = ++call->module->pending_passes;
+    pending->rc = coll_symm_stages_in(&pending->stages, call);
+    return leave(pending, PHASE_TURN);
+}
+
+/* To the next component in turn, once all ranks have made their copies. */
+static phase_t pass_in_turn(coll_symm_pending_t *pending)
+{
+    mca_coll_symm_module_t *module = pending->call.module;
+    if (module->pending_passed + 1 != pending->pass || !all_left(pending)) {
+        return PHASE_TURN;
     }
-    pending->stages.send.host = (void *) call->sbuf;
-    pending->stages.recv.host = call->rbuf;
-    (void) leave(pending, PHASE_PASSED);
-    return pass(pending);
+    module->pending_passed = pending->pass;
+    return MPI_SUCCESS == pending->rc ? pass(pending) : PHASE_DONE;
 }
 
 /* Chooses the plan and starts its work. */
@@ -231,11 +239,8 @@ static phase_t next_phase(coll_symm_pending_t *pending)
         return look_at_device(pending);
     case PHASE_LEFT:
         return all_left(pending) ? PHASE_DONE : PHASE_LEFT;
-    case PHASE_STAGED:
-        if (!all_left(pending)) {
-            return PHASE_STAGED;
-        }
-        return MPI_SUCCESS == pending->rc ? pass(pending) : PHASE_DONE;
+    case PHASE_TURN:
+        return pass_in_turn(pending);
     case PHASE_PASSED:
         return look_at_inner(pending);
     case PHASE_DONE:
@@ -308,9 +313,9 @@ static void init_request(ompi_request_t *request, ompi_communicator_t *comm)
     request->req_mpi_object.comm = comm;
 }
 
-coll_symm_pending_t *coll_symm_pending_create(mca_coll_symm_module_t *module,
-                                              const coll_symm_steps_t *steps, const void *arguments,
-                                              size_t len, const void *sbuf, void *rbuf)
+/* NULL when memory is short. */
+static coll_symm_pending_t *create(mca_coll_symm_module_t *module, const coll_symm_steps_t *steps,
+                                   const void *arguments, size_t len, const void *sbuf, void *rbuf)
 {
     coll_symm_pending_t *pending = OBJ_NEW(coll_symm_pending_t);
     if (NULL == pending) {
@@ -330,11 +335,6 @@ coll_symm_pending_t *coll_symm_pending_create(mca_coll_symm_module_t *module,
                                        .pending = pending};
     init_request(&pending->super.super, module->ompi_comm);
     return pending;
-}
-
-coll_symm_call_t *coll_symm_pending_call(coll_symm_pending_t *pending)
-{
-    return &pending->call;
 }
 
 void coll_symm_pending_note(coll_symm_pending_t *pending, symm_mapping_t *mapping)
@@ -362,7 +362,8 @@ static void start_unagreed(coll_symm_pending_t *pending)
     pending->phase = MPI_SUCCESS == pending->rc ? pass(pending) : PHASE_DONE;
 }
 
-int coll_symm_pending_start(coll_symm_pending_t *pending, ompi_request_t **request_p)
+/* Shows the call to the others, and goes on as far as it can. */
+static void start(coll_symm_pending_t *pending)
 {
     mca_coll_symm_module_t *module = pending->call.module;
     const symm_comm_t *comm = module->comm;
@@ -378,9 +379,25 @@ int coll_symm_pending_start(coll_symm_pending_t *pending, ompi_request_t **reque
         start_unagreed(pending);
     }
     OBJ_RETAIN(module->ompi_comm);
-    *request_p = &pending->super.super;
     append(pending);
     (void) progress(); /* the rest is for later calls of it */
+}
+
+int coll_symm_pending_run(mca_coll_symm_module_t *module, const coll_symm_steps_t *steps,
+                          const void *arguments, size_t len, const void *sbuf, void *rbuf,
+                          ompi_request_t **request_p)
+{
+    if (coll_symm_asleep(module)) {
+        coll_symm_call_t call = {.module = module, .arguments = arguments};
+        return steps->start_next(&call, &module->next, sbuf, rbuf, module->ompi_comm, request_p);
+    }
+    coll_symm_pending_t *pending = create(module, steps, arguments, len, sbuf, rbuf);
+    if (NULL == pending) {
+        return MPI_ERR_NO_MEM;
+    }
+    steps->describe(&pending->call);
+    *request_p = &pending->super.super;
+    start(pending);
     return MPI_SUCCESS;
 }
 

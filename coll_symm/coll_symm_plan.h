@@ -32,19 +32,25 @@
     X(COLL_SYMM_SCATTER, scatter)                                                                  \
     X(COLL_SYMM_SCATTERV, scatterv)
 
-/* X(enumerator, name): those that have a nonblocking form here, and its name. */
+/* X(enumerator, name): their nonblocking forms. */
 #define COLL_SYMM_NONBLOCKING_LIST(X)                                                              \
-    X(COLL_SYMM_ALLREDUCE, iallreduce)                                                             \
     X(COLL_SYMM_ALLGATHER, iallgather)                                                             \
+    X(COLL_SYMM_ALLGATHERV, iallgatherv)                                                           \
+    X(COLL_SYMM_ALLREDUCE, iallreduce)                                                             \
     X(COLL_SYMM_ALLTOALL, ialltoall)                                                               \
     X(COLL_SYMM_ALLTOALLV, ialltoallv)                                                             \
     X(COLL_SYMM_ALLTOALLW, ialltoallw)                                                             \
-    X(COLL_SYMM_ALLGATHERV, iallgatherv)                                                           \
+    X(COLL_SYMM_BARRIER, ibarrier)                                                                 \
+    X(COLL_SYMM_BCAST, ibcast)                                                                     \
+    X(COLL_SYMM_EXSCAN, iexscan)                                                                   \
     X(COLL_SYMM_GATHER, igather)                                                                   \
     X(COLL_SYMM_GATHERV, igatherv)                                                                 \
+    X(COLL_SYMM_REDUCE, ireduce)                                                                   \
+    X(COLL_SYMM_REDUCE_SCATTER, ireduce_scatter)                                                   \
+    X(COLL_SYMM_REDUCE_SCATTER_BLOCK, ireduce_scatter_block)                                       \
+    X(COLL_SYMM_SCAN, iscan)                                                                       \
     X(COLL_SYMM_SCATTER, iscatter)                                                                 \
-    X(COLL_SYMM_SCATTERV, iscatterv)                                                               \
-    X(COLL_SYMM_BCAST, ibcast)
+    X(COLL_SYMM_SCATTERV, iscatterv)
 
 /* X(enumerator, name): those that no plan serves, but whose GPU buffers are staged. */
 #define COLL_SYMM_NEIGHBOR_LIST(X)                                                                 \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Blocking MPI_Reduce. What only the root passes is not looked at elsewhere. */
+ * MPI_Reduce. What only the root passes is not looked at elsewhere. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
@@ -27,8 +27,9 @@ static int next(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
     return call_next(call->module, call->arguments, sbuf, rbuf);
 }
 
-static void describe(coll_symm_call_t *call, const arguments_t *a)
+static void describe(coll_symm_call_t *call)
 {
+    const arguments_t *a = call->arguments;
     size_t count = (size_t) a->count;
     const void *input = MPI_IN_PLACE == call->sbuf ? call->rbuf : call->sbuf;
     (void) coll_symm_call_input(call, input, count, a->dtype, 0);
@@ -41,10 +42,22 @@ static void describe(coll_symm_call_t *call, const arguments_t *a)
     }
 }
 
+static int start_next(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                      const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                      ompi_request_t **request_p)
+{
+    const arguments_t *a = call->arguments;
+    return functions->ireduce(sbuf, rbuf, a->count, a->dtype,
+                              symm_float16_portable_op(a->dtype, a->op), a->root, comm, request_p,
+                              functions->ireduce_module);
+}
+
+static const coll_symm_steps_t steps = {
+    .describe = describe, .next = next, .carry_out = coll_symm_combine, .start_next = start_next};
+
 int mca_coll_symm_reduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
                          int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    static const coll_symm_steps_t steps = {.next = next, .carry_out = coll_symm_combine};
     mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     arguments_t arguments = {count, dtype, op, root, comm};
     if (coll_symm_asleep(symm)) {
@@ -52,6 +65,15 @@ int mca_coll_symm_reduce(const void *sbuf, void *rbuf, int count, ompi_datatype_
     }
     coll_symm_call_t call = {
         .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
-    describe(&call, &arguments);
+    describe(&call);
     return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_ireduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                          MPI_Op op, int root, ompi_communicator_t *comm, ompi_request_t **request,
+                          mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {count, dtype, op, root, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Blocking MPI_Reduce_scatter and MPI_Reduce_scatter_block. In place the input is all of recvbuf,
+ * MPI_Reduce_scatter and MPI_Reduce_scatter_block. In place the input is all of recvbuf,
  * the output its front; what is behind that may change. */
 #include "symm_config.h"
 
@@ -54,8 +54,9 @@ static bool find_share(coll_symm_call_t *call, const arguments_t *a)
     return movable;
 }
 
-static void describe(coll_symm_call_t *call, const arguments_t *a)
+static void describe(coll_symm_call_t *call)
 {
+    const arguments_t *a = call->arguments;
     bool in_place = MPI_IN_PLACE == call->sbuf;
     call->mine.collective =
         NULL == a->counts ? COLL_SYMM_REDUCE_SCATTER_BLOCK : COLL_SYMM_REDUCE_SCATTER;
@@ -68,16 +69,32 @@ static void describe(coll_symm_call_t *call, const arguments_t *a)
     call->mine.flags |= in_place && !movable ? COLL_SYMM_UNSUPPORTED : 0;
 }
 
+static int start_next(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                      const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                      ompi_request_t **request_p)
+{
+    const arguments_t *a = call->arguments;
+    MPI_Op op = symm_float16_portable_op(a->dtype, a->op);
+    if (NULL == a->counts) {
+        return functions->ireduce_scatter_block(sbuf, rbuf, a->count, a->dtype, op, comm, request_p,
+                                                functions->ireduce_scatter_block_module);
+    }
+    return functions->ireduce_scatter(sbuf, rbuf, a->counts, a->dtype, op, comm, request_p,
+                                      functions->ireduce_scatter_module);
+}
+
+static const coll_symm_steps_t steps = {
+    .describe = describe, .next = next, .carry_out = coll_symm_combine, .start_next = start_next};
+
 static int reduce_scatter(mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf,
                           void *rbuf)
 {
-    static const coll_symm_steps_t steps = {.next = next, .carry_out = coll_symm_combine};
     if (coll_symm_asleep(module)) {
         return call_next(module, a, sbuf, rbuf);
     }
     coll_symm_call_t call = {
         .module = module, .steps = &steps, .arguments = a, .sbuf = sbuf, .rbuf = rbuf};
-    describe(&call, a);
+    describe(&call);
     return coll_symm_call_run(&call);
 }
 
@@ -89,10 +106,29 @@ int mca_coll_symm_reduce_scatter(const void *sbuf, void *rbuf, const int *rcount
     return reduce_scatter((mca_coll_symm_module_t *) module, &arguments, sbuf, rbuf);
 }
 
+int mca_coll_symm_ireduce_scatter(const void *sbuf, void *rbuf, const int *rcounts,
+                                  ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm,
+                                  ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {rcounts, 0, dtype, op, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
+}
+
 int mca_coll_symm_reduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
                                        ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm,
                                        mca_coll_base_module_t *module)
 {
     arguments_t arguments = {NULL, rcount, dtype, op, comm};
     return reduce_scatter((mca_coll_symm_module_t *) module, &arguments, sbuf, rbuf);
+}
+
+int mca_coll_symm_ireduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
+                                        ompi_datatype_t *dtype, MPI_Op op,
+                                        ompi_communicator_t *comm, ompi_request_t **request,
+                                        mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {NULL, rcount, dtype, op, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Blocking MPI_Scan and MPI_Exscan. Rank 0 of the latter gets nothing. */
+ * MPI_Scan and MPI_Exscan. Rank 0 of the latter gets nothing. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
@@ -30,8 +30,9 @@ static int next(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
     return call_next(call->module, call->arguments, sbuf, rbuf);
 }
 
-static void describe(coll_symm_call_t *call, const arguments_t *a)
+static void describe(coll_symm_call_t *call)
 {
+    const arguments_t *a = call->arguments;
     size_t count = (size_t) a->count;
     const void *input = MPI_IN_PLACE == call->sbuf ? call->rbuf : call->sbuf;
     (void) coll_symm_call_input(call, input, count, a->dtype, 0);
@@ -44,15 +45,31 @@ static void describe(coll_symm_call_t *call, const arguments_t *a)
     call->share.own = result ? count : 0;
 }
 
+static int start_next(const coll_symm_call_t *call, const coll_symm_next_t *functions,
+                      const void *sbuf, void *rbuf, ompi_communicator_t *comm,
+                      ompi_request_t **request_p)
+{
+    const arguments_t *a = call->arguments;
+    MPI_Op op = symm_float16_portable_op(a->dtype, a->op);
+    if (a->exclusive) {
+        return functions->iexscan(sbuf, rbuf, a->count, a->dtype, op, comm, request_p,
+                                  functions->iexscan_module);
+    }
+    return functions->iscan(sbuf, rbuf, a->count, a->dtype, op, comm, request_p,
+                            functions->iscan_module);
+}
+
+static const coll_symm_steps_t steps = {
+    .describe = describe, .next = next, .carry_out = coll_symm_combine, .start_next = start_next};
+
 static int scan(mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf, void *rbuf)
 {
-    static const coll_symm_steps_t steps = {.next = next, .carry_out = coll_symm_combine};
     if (coll_symm_asleep(module)) {
         return call_next(module, a, sbuf, rbuf);
     }
     coll_symm_call_t call = {
         .module = module, .steps = &steps, .arguments = a, .sbuf = sbuf, .rbuf = rbuf};
-    describe(&call, a);
+    describe(&call);
     return coll_symm_call_run(&call);
 }
 
@@ -63,9 +80,27 @@ int mca_coll_symm_scan(const void *sbuf, void *rbuf, int count, ompi_datatype_t 
     return scan((mca_coll_symm_module_t *) module, &arguments, sbuf, rbuf);
 }
 
+int mca_coll_symm_iscan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
+                        ompi_communicator_t *comm, ompi_request_t **request,
+                        mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {false, count, dtype, op, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
+}
+
 int mca_coll_symm_exscan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
                          ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     arguments_t arguments = {true, count, dtype, op, comm};
     return scan((mca_coll_symm_module_t *) module, &arguments, sbuf, rbuf);
+}
+
+int mca_coll_symm_iexscan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                          MPI_Op op, ompi_communicator_t *comm, ompi_request_t **request,
+                          mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {true, count, dtype, op, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Blocking MPI_Scatter and MPI_Scatterv. What only the root passes is not looked at elsewhere. */
+ * MPI_Scatter and MPI_Scatterv. What only the root passes is not looked at elsewhere. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
@@ -30,8 +30,9 @@ static int next_scatter(const coll_symm_call_t *call, const void *sbuf, void *rb
     return call_scatter(call->module, call->arguments, sbuf, rbuf);
 }
 
-static void describe_scatter(coll_symm_call_t *call, const scatter_arguments_t *a)
+static void describe_scatter(coll_symm_call_t *call)
 {
+    const scatter_arguments_t *a = call->arguments;
     size_t ranks = (size_t) call->module->comm->exchange.size;
     bool known = true;
     call->mine.collective = COLL_SYMM_SCATTER;
@@ -62,26 +63,10 @@ static int start_scatter(const coll_symm_call_t *call, const coll_symm_next_t *f
                                comm, request_p, functions->iscatter_module);
 }
 
-static const coll_symm_steps_t scatter_steps = {next_scatter, coll_symm_move, start_scatter};
-
-int mca_coll_symm_iscatter(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
-                           int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
-                           ompi_request_t **request, mca_coll_base_module_t *module)
-{
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    scatter_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.iscatter(sbuf, scount, sdtype, rbuf, rcount, rdtype, root, comm, request,
-                                   symm->next.iscatter_module);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &scatter_steps, &arguments, sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_scatter(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
-}
+static const coll_symm_steps_t scatter_steps = {.describe = describe_scatter,
+                                                .next = next_scatter,
+                                                .carry_out = coll_symm_move,
+                                                .start_next = start_scatter};
 
 int mca_coll_symm_scatter(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                           int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
@@ -97,8 +82,17 @@ int mca_coll_symm_scatter(const void *sbuf, int scount, ompi_datatype_t *sdtype,
                              .arguments = &arguments,
                              .sbuf = sbuf,
                              .rbuf = rbuf};
-    describe_scatter(&call, &arguments);
+    describe_scatter(&call);
     return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_iscatter(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                           int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                           ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    scatter_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &scatter_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }
 
 typedef struct scatterv_arguments {
@@ -123,8 +117,9 @@ static int next_scatterv(const coll_symm_call_t *call, const void *sbuf, void *r
     return call_scatterv(call->module, call->arguments, sbuf, rbuf);
 }
 
-static void describe_scatterv(coll_symm_call_t *call, const scatterv_arguments_t *a)
+static void describe_scatterv(coll_symm_call_t *call)
 {
+    const scatterv_arguments_t *a = call->arguments;
     coll_symm_vector_t inputs = {.counts = a->scounts, .disps = a->disps, .type = a->sdtype};
     bool known = !is_root(call, a->root) || coll_symm_call_inputs(call, call->sbuf, &inputs);
     call->mine.collective = COLL_SYMM_SCATTERV;
@@ -149,27 +144,10 @@ static int start_scatterv(const coll_symm_call_t *call, const coll_symm_next_t *
                                 a->root, comm, request_p, functions->iscatterv_module);
 }
 
-static const coll_symm_steps_t scatterv_steps = {next_scatterv, coll_symm_move, start_scatterv};
-
-int mca_coll_symm_iscatterv(const void *sbuf, const int *scounts, const int *disps,
-                            ompi_datatype_t *sdtype, void *rbuf, int rcount,
-                            ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
-                            ompi_request_t **request, mca_coll_base_module_t *module)
-{
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    scatterv_arguments_t arguments = {scounts, disps, sdtype, rcount, rdtype, root, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.iscatterv(sbuf, scounts, disps, sdtype, rbuf, rcount, rdtype, root, comm,
-                                    request, symm->next.iscatterv_module);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &scatterv_steps, &arguments, sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_scatterv(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
-}
+static const coll_symm_steps_t scatterv_steps = {.describe = describe_scatterv,
+                                                 .next = next_scatterv,
+                                                 .carry_out = coll_symm_move,
+                                                 .start_next = start_scatterv};
 
 int mca_coll_symm_scatterv(const void *sbuf, const int *scounts, const int *disps,
                            ompi_datatype_t *sdtype, void *rbuf, int rcount, ompi_datatype_t *rdtype,
@@ -185,6 +163,16 @@ int mca_coll_symm_scatterv(const void *sbuf, const int *scounts, const int *disp
                              .arguments = &arguments,
                              .sbuf = sbuf,
                              .rbuf = rbuf};
-    describe_scatterv(&call, &arguments);
+    describe_scatterv(&call);
     return coll_symm_call_run(&call);
+}
+
+int mca_coll_symm_iscatterv(const void *sbuf, const int *scounts, const int *disps,
+                            ompi_datatype_t *sdtype, void *rbuf, int rcount,
+                            ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                            ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    scatterv_arguments_t arguments = {scounts, disps, sdtype, rcount, rdtype, root, comm};
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &scatterv_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }

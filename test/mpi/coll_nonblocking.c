@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * MPI_Iallreduce and MPI_Iallgather: one and many in flight, in every kind of memory, between
- * blocking calls, with late ranks, and those that the next component carries out. */
+ * Nonblocking collectives: one and many in flight, in every kind of memory, between blocking calls,
+ * with late ranks, and those that the next component carries out. */
 #include "symm_config.h"
 
 #include "mpi_test.h"
@@ -283,6 +283,211 @@ static void on_a_duplicate(void)
     check_output(&f, 0);
 }
 
+/* ---- all collectives at once ---- */
+
+#define EACH 40 /* elements of a block */
+
+typedef enum kind {
+    ALLGATHERV,
+    ALLTOALL,
+    ALLTOALLV,
+    ALLTOALLW,
+    BCAST,
+    EXSCAN,
+    GATHER,
+    GATHERV,
+    REDUCE,
+    REDUCE_SCATTER,
+    REDUCE_SCATTER_BLOCK,
+    SCAN,
+    SCATTER,
+    SCATTERV,
+    KINDS
+} kind_t;
+
+/* Equal blocks, described as those with counts per rank are: [size]. */
+typedef struct blocks {
+    int *counts, *elements, *bytes;
+    MPI_Datatype *types;
+} blocks_t;
+
+static blocks_t make_blocks(void)
+{
+    size_t size = (size_t) mt_size;
+    blocks_t b = {malloc(size * sizeof(int)), malloc(size * sizeof(int)),
+                  malloc(size * sizeof(int)), malloc(size * sizeof(MPI_Datatype))};
+    for (int r = 0; r < mt_size; ++r) {
+        b.counts[r] = EACH;
+        b.elements[r] = r * EACH;
+        b.bytes[r] = r * EACH * (int) sizeof(int32_t);
+        b.types[r] = MPI_INT32_T;
+    }
+    return b;
+}
+
+static void free_blocks(blocks_t *b)
+{
+    free(b->counts);
+    free(b->elements);
+    free(b->bytes);
+    free(b->types);
+}
+
+static int start_move(kind_t kind, const void *in, void *out, const blocks_t *b, int root,
+                      MPI_Request *request)
+{
+    const MPI_Datatype type = MPI_INT32_T;
+    const MPI_Comm comm = MPI_COMM_WORLD;
+    switch (kind) {
+    case ALLGATHERV:
+        return MPI_Iallgatherv(in, EACH, type, out, b->counts, b->elements, type, comm, request);
+    case ALLTOALL:
+        return MPI_Ialltoall(in, EACH, type, out, EACH, type, comm, request);
+    case ALLTOALLV:
+        return MPI_Ialltoallv(in, b->counts, b->elements, type, out, b->counts, b->elements, type,
+                              comm, request);
+    case ALLTOALLW:
+        return MPI_Ialltoallw(in, b->counts, b->bytes, b->types, out, b->counts, b->bytes, b->types,
+                              comm, request);
+    case BCAST:
+        return MPI_Ibcast(mt_rank == root ? (void *) in : out, EACH, type, root, comm, request);
+    case GATHER:
+        return MPI_Igather(in, EACH, type, out, EACH, type, root, comm, request);
+    case GATHERV:
+        return MPI_Igatherv(in, EACH, type, out, b->counts, b->elements, type, root, comm, request);
+    case SCATTER:
+        return MPI_Iscatter(in, EACH, type, out, EACH, type, root, comm, request);
+    default:
+        return MPI_Iscatterv(in, b->counts, b->elements, type, out, EACH, type, root, comm,
+                             request);
+    }
+}
+
+static int start_reduction(kind_t kind, const void *in, void *out, const blocks_t *b, int root,
+                           MPI_Request *request)
+{
+    const MPI_Datatype type = MPI_INT32_T;
+    const MPI_Comm comm = MPI_COMM_WORLD;
+    switch (kind) {
+    case EXSCAN:
+        return MPI_Iexscan(in, out, EACH, type, MPI_SUM, comm, request);
+    case REDUCE:
+        return MPI_Ireduce(in, out, EACH, type, MPI_SUM, root, comm, request);
+    case REDUCE_SCATTER:
+        return MPI_Ireduce_scatter(in, out, b->counts, type, MPI_SUM, comm, request);
+    case REDUCE_SCATTER_BLOCK:
+        return MPI_Ireduce_scatter_block(in, out, EACH, type, MPI_SUM, comm, request);
+    default:
+        return MPI_Iscan(in, out, EACH, type, MPI_SUM, comm, request);
+    }
+}
+
+static bool reduces(kind_t kind)
+{
+    return EXSCAN == kind || SCAN == kind || REDUCE == kind || REDUCE_SCATTER == kind ||
+           REDUCE_SCATTER_BLOCK == kind;
+}
+
+/* Blocks that this rank's output has. */
+static int output_blocks(kind_t kind, int root)
+{
+    bool to_root = GATHER == kind || GATHERV == kind || REDUCE == kind;
+    if ((to_root && mt_rank != root) || (BCAST == kind && mt_rank == root) ||
+        (EXSCAN == kind && 0 == mt_rank)) {
+        return 0;
+    }
+    bool many = ALLGATHERV == kind || ALLTOALL == kind || ALLTOALLV == kind || ALLTOALLW == kind ||
+                GATHER == kind || GATHERV == kind;
+    return many ? mt_size : 1;
+}
+
+static int32_t sum_of(int ranks, uint64_t round, int i)
+{
+    int32_t sum = 0;
+    for (int r = 0; r < ranks; ++r) {
+        sum += element(r, round, i);
+    }
+    return sum;
+}
+
+/* Element i of block `block` of this rank's output; inputs are numbered through. */
+static int32_t expected_of(kind_t kind, int root, uint64_t round, int block, int i)
+{
+    switch (kind) {
+    case ALLGATHERV:
+    case GATHER:
+    case GATHERV:
+        return element(block, round, i);
+    case ALLTOALL:
+    case ALLTOALLV:
+    case ALLTOALLW:
+        return element(block, round, mt_rank * EACH + i);
+    case BCAST:
+        return element(root, round, i);
+    case SCATTER:
+    case SCATTERV:
+        return element(root, round, mt_rank * EACH + i);
+    case EXSCAN:
+        return sum_of(mt_rank, round, i);
+    case SCAN:
+        return sum_of(mt_rank + 1, round, i);
+    case REDUCE:
+        return sum_of(mt_size, round, i);
+    default:
+        return sum_of(mt_size, round, mt_rank * EACH + i);
+    }
+}
+
+static void check_kind(kind_t kind, int root, uint64_t round, const char *out)
+{
+    int blocks = output_blocks(kind, root);
+    size_t bytes = (size_t) (blocks * EACH) * sizeof(int32_t);
+    int wrong = 0;
+    mt_context("collective %d, root %d, at %p", (int) kind, root, (const void *) out);
+    mt_read(scratch, out, bytes);
+    for (int k = 0; k < blocks * EACH; ++k) {
+        wrong += scratch[k] != expected_of(kind, root, round, k / EACH, k % EACH);
+    }
+    CHECK_INT(0, wrong);
+    CHECK_POISON(out - MT_GUARD, MT_GUARD);
+    CHECK_POISON(out + bytes, MT_GUARD);
+}
+
+static void all_at_once(place_t from, place_t to)
+{
+    MPI_Request requests[KINDS + 1];
+    blocks_t blocks = make_blocks();
+    uint64_t first = round_number + 1;
+    int root = (int) (first % (uint64_t) mt_size);
+    round_number += KINDS;
+    for (int k = 0; k < KINDS; ++k) {
+        flight_t f = {.count = mt_size * EACH, .round = first + (uint64_t) k};
+        mt_poison(output(to, k) - MT_GUARD, output_area());
+        fill_input(&f, input(from, k));
+        CHECK_OK(reduces((kind_t) k) ? start_reduction((kind_t) k, input(from, k), output(to, k),
+                                                       &blocks, root, &requests[k])
+                                     : start_move((kind_t) k, input(from, k), output(to, k),
+                                                  &blocks, root, &requests[k]));
+    }
+    CHECK_OK(MPI_Ibarrier(MPI_COMM_WORLD, &requests[KINDS]));
+    CHECK_OK(MPI_Waitall(KINDS + 1, requests, MPI_STATUSES_IGNORE));
+    for (int k = 0; k < KINDS; ++k) {
+        check_kind((kind_t) k, root, first + (uint64_t) k, output(to, k));
+    }
+    free_blocks(&blocks);
+}
+
+static void every_collective(void)
+{
+    for (int from = 0; from < PLACES; ++from) {
+        for (int to = 0; to < PLACES; ++to) {
+            if (has_place((place_t) from) && has_place((place_t) to)) {
+                all_at_once((place_t) from, (place_t) to);
+            }
+        }
+    }
+}
+
 static void set_up(void)
 {
     memory[IN_WINDOW] = window.base;
@@ -297,6 +502,7 @@ int main(int argc, char **argv)
     if (mt_allocate(total(), 1, MPI_COMM_WORLD, &window)) {
         set_up();
         MT_RUN(every_place);
+        MT_RUN(every_collective);
         MT_RUN(many_in_flight);
         MT_RUN(between_blocking_calls);
         MT_RUN(late_ranks);

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
 # All checks that this machine can run: unit tests, MPI tests with 1 to 5 ranks and on the fake CUDA
 # driver, calls that fail, the same tests in a sanitizer build, the sources' layout, and the GPU tests
-# where there is a GPU. Builds in build/ and
-# build-asan/. The last line says how many passed and failed; the exit status is 0 only if some
-# passed and none failed.
+# where there is a GPU. Builds in build/ and build-asan/. The last line says how many passed and
+# failed; the exit status is 0 only if some passed and none failed.
 
 symm_root=$(cd "$(dirname "$0")/.." && pwd)
 . "$symm_root/contrib/lib.sh"

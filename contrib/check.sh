@@ -71,6 +71,7 @@ check() {
     run_make "$2" check
     count "$1 unit" "$2/test/unit/test-suite.log"
     count "$1 fake driver" "$2/test/fake_cuda/test-suite.log"
+    count "$1 fuzzers" "$2/test/fuzz/test-suite.log"
     count "$1 mpi, 2 ranks" "$2/test/mpi/test-suite.log"
 }
 

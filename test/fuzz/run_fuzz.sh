@@ -7,5 +7,8 @@ program=$(basename "$1" .fuzz)
 if test "$SYMM_FUZZ_ENGINE" != libfuzzer; then
     exec timeout -k 5 "$((${SYMM_FUZZ_SECONDS:-2} + 60))" "./$program"
 fi
-exec "./$program" -max_total_time="${SYMM_FUZZ_SECONDS:-2}" -seed="${SYMM_FUZZ_SEED:-1}" \
-    -print_final_stats=1 "$SYMM_FUZZ_CORPUS/${program#fuzz_}"
+# What it finds of new inputs goes into the first folder.
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+"./$program" -max_total_time="${SYMM_FUZZ_SECONDS:-2}" -seed="${SYMM_FUZZ_SEED:-1}" \
+    -print_final_stats=1 "$work" "$SYMM_FUZZ_CORPUS/${program#fuzz_}"

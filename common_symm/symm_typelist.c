@@ -185,3 +185,61 @@ void symm_typebuilder_repeat(symm_typebuilder_t *builder, const symm_typelist_t 
         append_rounds(builder, list, offset, count, stride);
     }
 }
+
+/* ---- bounds ---- */
+
+/* What lies between two places. */
+typedef struct span {
+    ptrdiff_t begin, end;
+    bool any; /* data */
+} span_t;
+
+/* The span of item's pieces or rounds, each of which has the span `one`. */
+static bool spread(const symm_typeitem_t *item, const span_t *one, span_t *all_p)
+{
+    ptrdiff_t last; /* from the first to the last */
+    if (__builtin_mul_overflow(item->stride, item->count - 1, &last)) {
+        return false;
+    }
+    all_p->any = one->any;
+    return !__builtin_add_overflow(one->begin, item->offset, &all_p->begin) &&
+           !__builtin_add_overflow(one->end, item->offset, &all_p->end) &&
+           !__builtin_add_overflow(all_p->begin, 0 > last ? last : 0, &all_p->begin) &&
+           !__builtin_add_overflow(all_p->end, 0 < last ? last : 0, &all_p->end);
+}
+
+static void include(span_t *span, const span_t *part)
+{
+    if (part->any) {
+        span->begin = span->any && span->begin < part->begin ? span->begin : part->begin;
+        span->end = span->any && span->end > part->end ? span->end : part->end;
+        span->any = true;
+    }
+}
+
+/* Adds the items [at, end) to *span. */
+static bool add_items(const symm_typelist_t *list, uint32_t at, uint32_t end, span_t *span)
+{
+    while (at < end) {
+        const symm_typeitem_t *item = &list->items[at++];
+        span_t one = {0, (ptrdiff_t) item->len, 0 < item->len};
+        span_t all;
+        if (!add_items(list, at, at + item->items, &one) || !spread(item, &one, &all)) {
+            return false;
+        }
+        include(span, &all);
+        at += item->items;
+    }
+    return true;
+}
+
+bool symm_typelist_bounds(const symm_typelist_t *list, ptrdiff_t *begin_p, ptrdiff_t *end_p)
+{
+    span_t span = {0};
+    if (!add_items(list, 0, list->count, &span)) {
+        return false;
+    }
+    *begin_p = span.begin;
+    *end_p = span.end;
+    return true;
+}

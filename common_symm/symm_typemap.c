@@ -494,6 +494,12 @@ static int flatten(const contents_t *from, symm_typemap_t *map)
         unite_elements(from, map);
     }
     rc = build_list(from, map, SYMM_VIEW_BYTES);
+    /* What we shall touch decides on what may be touched: Open MPI 4.1 has other bounds for vectors
+     * whose stride is -1 byte. */
+    if (MPI_SUCCESS == rc &&
+        !symm_typelist_bounds(&map->list[SYMM_VIEW_BYTES], &map->true_lb, &map->true_ub)) {
+        rc = MPI_ERR_TYPE;
+    }
     return MPI_SUCCESS == rc && map->padded ? build_list(from, map, SYMM_VIEW_ELEMENTS) : rc;
 }
 

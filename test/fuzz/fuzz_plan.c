@@ -81,6 +81,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         .one_shot_max = {fuzz_below(&input, 65536), fuzz_below(&input, 65536)},
         .gpu_max_ranks = 1 + (int) fuzz_below(&input, RANKS_MAX),
         .scratch_bytes = fuzz_below(&input, 65536),
+        .algorithm = (coll_symm_algorithm_t) fuzz_below(&input, COLL_SYMM_TWO_SHOT + 1),
+        .max_multiprocessors = 1 + fuzz_below(&input, 200),
+        .kernel_max = fuzz_below(&input, 65536),
     };
     for (int r = 0; r < size; ++r) {
         take_descriptor(&input, 0 == r ? NULL : &all[0], &all[r]);

@@ -60,10 +60,15 @@ static inline bool symm_gate_pass(symm_gate_t *gate, _Atomic uint32_t *inside)
     return false;
 }
 
-static inline void symm_gate_leave(_Atomic uint32_t *inside)
+/* Goes outside again. shared: other threads of the caller may pass by the same word. */
+static inline void symm_gate_leave(_Atomic uint32_t *inside, bool shared)
 {
     /* Release: who closes the gate behind us sees what we did. */
-    (void) atomic_fetch_sub_explicit(inside, 1, memory_order_release);
+    if (shared) {
+        (void) atomic_fetch_sub_explicit(inside, 1, memory_order_release);
+    } else {
+        atomic_store_explicit(inside, 0, memory_order_release);
+    }
 }
 
 /* Waits, driving progress, until nobody is inside; the words are `count` in number and `stride`

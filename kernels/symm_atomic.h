@@ -64,6 +64,11 @@ SYMM_EXPORT bool symm_atomic_word(size_t bytes, symm_dtype_t *dtype_p);
  * defined on dtype (nothing is written). */
 SYMM_EXPORT int symm_atomic_host(const symm_atomic_t *atomic);
 
+/* The function by which symm_atomic_host() updates each row, for callers that look it up once. It
+ * takes a single row. NULL when op is not defined on dtype. */
+typedef void symm_atomic_fn_t(const symm_atomic_t *row);
+SYMM_EXPORT symm_atomic_fn_t *symm_atomic_find(symm_atomic_op_t op, symm_dtype_t dtype);
+
 /* "sum", "replace" ...; "?" when out of range. Static. */
 SYMM_EXPORT const char *symm_atomic_op_name(symm_atomic_op_t op);
 

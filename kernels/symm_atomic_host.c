@@ -19,8 +19,6 @@ typedef word_uint64_t word_int64_t;
 typedef word_uint32_t word_float;
 typedef word_uint64_t word_double;
 
-typedef void update_fn_t(const symm_atomic_t *atomic);
-
 /* Compares operations of both enums. */
 #define IS(op, other) ((symm_atomic_op_t) (op) == (symm_atomic_op_t) (other))
 
@@ -101,12 +99,11 @@ SYMM_ATOMIC_LIST(DEFINE_UPDATE)
 
 #define UPDATE_ENTRY(op, name, dtype, dtype_name, ctype, atype)                                    \
     [op][dtype] = update_##name##_##dtype_name,
-static update_fn_t *const update_table[SYMM_ATOMIC_OP_COUNT][SYMM_DTYPE_COUNT] = {
+static symm_atomic_fn_t *const update_table[SYMM_ATOMIC_OP_COUNT][SYMM_DTYPE_COUNT] = {
     SYMM_ATOMIC_LIST(UPDATE_ENTRY)};
 #undef UPDATE_ENTRY
 
-/* The function for op on dtype, NULL when there is none. */
-static update_fn_t *find_update(symm_atomic_op_t op, symm_dtype_t dtype)
+symm_atomic_fn_t *symm_atomic_find(symm_atomic_op_t op, symm_dtype_t dtype)
 {
     if (SYMM_ATOMIC_OP_COUNT <= op || (unsigned) SYMM_DTYPE_COUNT <= (unsigned) dtype) {
         return NULL;
@@ -117,7 +114,7 @@ static update_fn_t *find_update(symm_atomic_op_t op, symm_dtype_t dtype)
 
 bool symm_atomic_defined(symm_atomic_op_t op, symm_dtype_t dtype)
 {
-    return NULL != find_update(op, dtype);
+    return NULL != symm_atomic_find(op, dtype);
 }
 
 bool symm_atomic_type(symm_dtype_t dtype)
@@ -147,7 +144,7 @@ bool symm_atomic_word(size_t bytes, symm_dtype_t *dtype_p)
 
 int symm_atomic_host(const symm_atomic_t *atomic)
 {
-    update_fn_t *update = find_update(atomic->op, atomic->dtype);
+    symm_atomic_fn_t *update = symm_atomic_find(atomic->op, atomic->dtype);
     if (NULL == update) {
         return EINVAL;
     }

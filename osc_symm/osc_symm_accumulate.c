@@ -116,7 +116,7 @@ static bool next_rows(const call_t *call, stream_t *origin, stream_t *result,
         (osc_symm_rows_t){.target = call->remote.address + remote_place(leader),
                           .origin = origin->there ? call->origin.address + own_place(origin) : NULL,
                           .result = result->there ? call->result.address + own_place(result) : NULL,
-                          .count = len / call->updates.element.size,
+                          .count = len / call->updates.element->size,
                           .rows = whole ? leader->piece.rows : 1,
                           .target_pitch = leader->piece.b_pitch,
                           .origin_pitch = origin->piece.a_pitch,
@@ -148,10 +148,10 @@ static int apply_located(call_t *call, const osc_symm_rows_t *rows, bool apply)
         ptrdiff_t n = (ptrdiff_t) r;
         osc_symm_rows_t row = *rows;
         row.rows = 1;
-        rc = ompi_osc_symm_locate(updates->module, call->target, call->disp,
-                                  rows->target - (char *) NULL + n * rows->target_pitch,
-                                  (rows->count - 1) * updates->element.size + updates->element.span,
-                                  &updates->place);
+        rc = ompi_osc_symm_locate(
+            updates->module, call->target, call->disp,
+            rows->target - (char *) NULL + n * rows->target_pitch,
+            (rows->count - 1) * updates->element->size + updates->element->span, &updates->place);
         row.target = updates->place.address;
         if (NULL != row.origin) {
             row.origin += n * rows->origin_pitch;
@@ -229,12 +229,12 @@ static int locate_and_apply(call_t *call)
     bool nothing = 0 == bytes || (NULL == call->origin.map && NULL == call->result.map);
     if (MPI_SUCCESS == rc && !nothing) {
         call->remote.address = updates->place.address - begin;
-        return apply_call(call, PASS_APPLY, bytes / updates->element.size);
+        return apply_call(call, PASS_APPLY, bytes / updates->element->size);
     }
     if (MPI_ERR_RMA_RANGE == rc && updates->module->dynamic && !nothing) {
         rc = walk(call, PASS_LOCATE); /* first of all, whether every row is there */
         return MPI_SUCCESS == rc
-                   ? apply_call(call, PASS_APPLY_LOCATED, bytes / updates->element.size)
+                   ? apply_call(call, PASS_APPLY_LOCATED, bytes / updates->element->size)
                    : rc;
     }
     return rc;
@@ -269,26 +269,21 @@ static int call_typed(call_t *call, MPI_Op op)
 static int update_plain(ompi_osc_symm_module_t *module, const void *origin, void *result, int count,
                         ompi_datatype_t *datatype, int target, ptrdiff_t disp, MPI_Op op)
 {
-    osc_symm_updates_t updates = {.module = module};
-    int rc = ompi_osc_symm_element_find(datatype, op, &updates.element);
+    const osc_symm_element_t *element;
+    osc_symm_place_t place;
     size_t elements = (size_t) count;
+    int rc = ompi_osc_symm_element_find(datatype, op, &element);
     if (MPI_SUCCESS == rc) {
-        size_t len =
-            0 == elements ? 0 : (elements - 1) * updates.element.size + updates.element.span;
-        rc = ompi_osc_symm_locate(module, target, disp, 0, len, &updates.place);
+        size_t len = 0 == elements ? 0 : (elements - 1) * element->size + element->span;
+        rc = ompi_osc_symm_locate(module, target, disp, 0, len, &place);
     }
-    bool moves = SYMM_ATOMIC_NO_OP != updates.element.op;
+    bool moves = MPI_NO_OP != op;
     if (MPI_SUCCESS != rc || 0 == elements || (!moves && NULL == result)) {
         return rc;
     }
-    osc_symm_rows_t rows = {.target = updates.place.address,
-                            .origin = moves ? origin : NULL,
-                            .result = result,
-                            .count = elements,
-                            .rows = 1};
     count_call(elements);
-    ompi_osc_symm_updates_begin(&updates, rows.origin, result);
-    return ompi_osc_symm_updates_end(&updates, ompi_osc_symm_updates_apply(&updates, &rows, true));
+    return ompi_osc_symm_update_run(module, element, &place, moves ? origin : NULL, result,
+                                    elements);
 }
 
 /* ---- what MPI calls ---- */
@@ -376,6 +371,9 @@ int ompi_osc_symm_fetch_and_op(const void *origin_addr, void *result_addr, ompi_
     if (!ompi_osc_symm_may_access(module, target)) {
         return MPI_ERR_RMA_SYNC;
     }
+    if (MPI_OP_NULL == op) {
+        return MPI_ERR_OP;
+    }
     return update_plain(module, origin_addr, result_addr, 1, dt, target, target_disp, op);
 }
 
@@ -384,22 +382,22 @@ int ompi_osc_symm_compare_and_swap(const void *origin_addr, const void *compare_
                                    ptrdiff_t target_disp, ompi_win_t *win)
 {
     ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
-    osc_symm_updates_t updates = {.module = module};
+    const osc_symm_element_t *element;
+    osc_symm_place_t place;
     if (MPI_PROC_NULL == target) {
         return OMPI_SUCCESS;
     }
     if (!ompi_osc_symm_may_access(module, target)) {
         return MPI_ERR_RMA_SYNC;
     }
-    int rc = ompi_osc_symm_element_find_cas(dt, &updates.element);
+    int rc = ompi_osc_symm_element_find(dt, MPI_OP_NULL, &element);
     if (MPI_SUCCESS == rc) {
-        rc = ompi_osc_symm_locate(module, target, target_disp, 0, updates.element.span,
-                                  &updates.place);
+        rc = ompi_osc_symm_locate(module, target, target_disp, 0, element->span, &place);
     }
     if (MPI_SUCCESS != rc) {
         return rc;
     }
     count_call(1);
-    return ompi_osc_symm_update_cas(module, &updates.element, &updates.place, origin_addr,
-                                    compare_addr, result_addr);
+    return ompi_osc_symm_update_cas(module, element, &place, origin_addr, compare_addr,
+                                    result_addr);
 }

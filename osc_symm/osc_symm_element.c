@@ -6,22 +6,35 @@
 
 #include "symm_datatype.h"
 
-#define KNOWN 32 /* a power of 2 */
+#include <stdatomic.h>
 
-/* What the thread asked for lately: a look at all datatypes would cost more than a small update.
- * Only handles that live as long as MPI get in, so none is freed and used again. */
+/* Places of the table, a power of 2 and more than there are predefined datatypes times operations.
+ */
+#define KNOWN_PLACES 2048
+
+/* What was asked for so far: a look at all datatypes would cost more than a small update. Only
+ * handles that live as long as MPI get in, so none is freed and used again. */
 typedef struct known {
-    MPI_Datatype datatype;
-    MPI_Op op; /* MPI_OP_NULL for compare-and-swap */
+    _Atomic(MPI_Datatype) datatype; /* written last; NULL when the place is free */
+    MPI_Op op;                      /* MPI_OP_NULL for compare-and-swap */
     osc_symm_element_t element;
 } known_t;
 
-static _Thread_local known_t known[KNOWN];
+static known_t known[KNOWN_PLACES];
+static opal_mutex_t known_lock = OPAL_MUTEX_STATIC_INIT; /* held while an entry is added */
 
-static known_t *place_of(MPI_Datatype datatype, MPI_Op op)
+/* The entry of datatype and op, or the free one where they belong. */
+static known_t *find_place(MPI_Datatype datatype, MPI_Op op)
 {
     uint64_t key = (uint64_t) (uintptr_t) datatype ^ (uint64_t) (uintptr_t) op << 1;
-    return &known[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 59];
+    uint32_t at = (uint32_t) ((key * UINT64_C(0x9e3779b97f4a7c15)) >> 53);
+    for (;; at = (at + 1) % KNOWN_PLACES) {
+        /* Acquire pairs with the release that published the entry. */
+        MPI_Datatype there = atomic_load_explicit(&known[at].datatype, memory_order_acquire);
+        if (NULL == there || (datatype == there && op == known[at].op)) {
+            return &known[at];
+        }
+    }
 }
 
 /* Finds out whether datatype is predefined, and how its elements lie. */
@@ -90,26 +103,34 @@ static int find(MPI_Datatype datatype, MPI_Op op, osc_symm_element_t *element_p)
     return find_combined(datatype, op, element_p);
 }
 
-static int find_known(MPI_Datatype datatype, MPI_Op op, osc_symm_element_t *element_p)
+/* Finds it and remembers it. */
+static int learn(MPI_Datatype datatype, MPI_Op op, const osc_symm_element_t **element_p)
 {
-    known_t *place = place_of(datatype, op);
-    if (place->datatype != datatype || place->op != op) {
-        int rc = find(datatype, op, element_p);
-        if (MPI_SUCCESS != rc) {
-            return rc;
-        }
-        *place = (known_t){datatype, op, *element_p};
+    osc_symm_element_t element;
+    int rc = find(datatype, op, &element);
+    if (MPI_SUCCESS != rc) {
+        return rc;
     }
-    *element_p = place->element;
+    element.update = element.atomic ? symm_atomic_find(element.op, element.dtype) : NULL;
+    opal_mutex_lock(&known_lock);
+    known_t *place = find_place(datatype, op);
+    if (NULL == atomic_load_explicit(&place->datatype, memory_order_relaxed)) {
+        place->op = op;
+        place->element = element;
+        atomic_store_explicit(&place->datatype, datatype, memory_order_release);
+    }
+    opal_mutex_unlock(&known_lock);
+    *element_p = &place->element;
     return MPI_SUCCESS;
 }
 
-int ompi_osc_symm_element_find(MPI_Datatype datatype, MPI_Op op, osc_symm_element_t *element_p)
+int ompi_osc_symm_element_find(MPI_Datatype datatype, MPI_Op op,
+                               const osc_symm_element_t **element_p)
 {
-    return MPI_OP_NULL == op ? MPI_ERR_OP : find_known(datatype, op, element_p);
-}
-
-int ompi_osc_symm_element_find_cas(MPI_Datatype datatype, osc_symm_element_t *element_p)
-{
-    return find_known(datatype, MPI_OP_NULL, element_p);
+    known_t *place = find_place(datatype, op);
+    if (NULL == atomic_load_explicit(&place->datatype, memory_order_relaxed)) {
+        return learn(datatype, op, element_p);
+    }
+    *element_p = &place->element;
+    return MPI_SUCCESS;
 }

@@ -75,11 +75,11 @@ static int copy_elements(const osc_symm_updates_t *updates, void *dst, const voi
 {
     const symm_typemap_t *map;
     symm_typewalk_t walk;
-    if (!updates->element.gaps) {
-        return updates->ops->transfer(updates->queue, dst, src, count * updates->element.size,
+    if (!updates->element->gaps) {
+        return updates->ops->transfer(updates->queue, dst, src, count * updates->element->size,
                                       target);
     }
-    int rc = symm_typemap_get(updates->element.datatype, &map);
+    int rc = symm_typemap_get(updates->element->datatype, &map);
     if (MPI_SUCCESS == rc) {
         symm_typewalk_init(&walk, SYMM_VIEW_BYTES, map, count, map, count);
         rc = updates->ops->move(updates->queue, dst, src, &walk, target);
@@ -91,7 +91,7 @@ static int copy_elements(const osc_symm_updates_t *updates, void *dst, const voi
 static int update_alone(const osc_symm_updates_t *updates, char *target, const char *origin,
                         char *result, uint64_t count)
 {
-    const osc_symm_element_t *element = &updates->element;
+    const osc_symm_element_t *element = updates->element;
     int rc = NULL == result ? MPI_SUCCESS
                             : copy_elements(updates, result, target, count, SYMM_KNOWN_SRC);
     if (MPI_SUCCESS != rc || SYMM_ATOMIC_NO_OP == element->op) {
@@ -106,21 +106,40 @@ static int update_alone(const osc_symm_updates_t *updates, char *target, const c
 
 /* ---- host memory ---- */
 
+/* Updates a row beside others, by atomics. Returns whether it could be done so. */
+static inline bool update_beside(const ompi_osc_symm_module_t *module, int target,
+                                 const osc_symm_element_t *element, const symm_atomic_t *row)
+{
+    const symm_window_t *window = module->window;
+    symm_window_control_t *control = window->mapping->control;
+    _Atomic uint32_t *inside =
+        symm_window_control_inside(control, window->size, window->rank, target);
+    if (!symm_gate_pass(&control->peers[target].update, inside)) {
+        return false;
+    }
+    element->update(row);
+    symm_gate_leave(inside, opal_using_threads());
+    return true;
+}
+
+/* Whether a row is for update_beside(). */
+static inline bool goes_beside(const osc_symm_element_t *element, const osc_symm_place_t *place,
+                               const void *target, uint64_t count)
+{
+    return SIDE_BY_SIDE >= count && element->atomic && !place->locked &&
+           0 == ((uintptr_t) target & (element->size - 1));
+}
+
 /* Updates a row whose origin and result the host can touch. */
 static int update_host_row(osc_symm_updates_t *updates, const osc_symm_rows_t *row)
 {
-    const osc_symm_element_t *element = &updates->element;
-    const ompi_osc_symm_module_t *module = updates->module;
-    symm_gate_t *gate = &control_of(updates)->peers[updates->place.target].update;
-    _Atomic uint32_t *inside = symm_window_control_inside(
-        control_of(updates), module->window->size, module->window->rank, updates->place.target);
+    const osc_symm_element_t *element = updates->element;
     int rc = MPI_SUCCESS;
-    if (SIDE_BY_SIDE >= row->count && element->atomic && !updates->place.locked &&
-        is_aligned(element, row) && symm_gate_pass(gate, inside)) {
+    if (goes_beside(element, &updates->place, row->target, row->count)) {
         symm_atomic_t atomic = atomic_of(element, row);
-        (void) symm_atomic_host(&atomic); /* defined, or the element would not have been found */
-        symm_gate_leave(inside);
-        return MPI_SUCCESS;
+        if (update_beside(updates->module, updates->place.target, element, &atomic)) {
+            return MPI_SUCCESS;
+        }
     }
     uint64_t step = 1 + BLOCK_BYTES / element->size;
     for (uint64_t done = 0; MPI_SUCCESS == rc && done < row->count; done += step) {
@@ -139,7 +158,7 @@ static int update_remote_row(osc_symm_updates_t *updates, const osc_symm_rows_t 
 {
     _Alignas(64) char buffer[BOUNCE_BYTES];
     const ompi_osc_symm_module_t *module = updates->module;
-    const osc_symm_element_t *element = &updates->element;
+    const osc_symm_element_t *element = updates->element;
     size_t len = span_of(element, row->count);
     struct iovec local = {buffer, len};
     struct iovec remote = {row->target, len};
@@ -160,7 +179,7 @@ static int update_bounced_row(osc_symm_updates_t *updates, const osc_symm_rows_t
 {
     _Alignas(64) char origin[BOUNCE_BYTES];
     _Alignas(64) char result[BOUNCE_BYTES];
-    size_t len = span_of(&updates->element, row->count);
+    size_t len = span_of(updates->element, row->count);
     osc_symm_rows_t bounced = *row;
     int rc = MPI_SUCCESS;
     if (NULL != row->origin && SYMM_REACH_HOST != updates->origin) {
@@ -185,7 +204,7 @@ static int update_host(osc_symm_updates_t *updates, const osc_symm_rows_t *rows)
     bool direct = OSC_SYMM_REACH_MAPPED == updates->place.reach &&
                   (NULL == rows->origin || SYMM_REACH_HOST == updates->origin) &&
                   (NULL == rows->result || SYMM_REACH_HOST == updates->result);
-    size_t size = updates->element.size;
+    size_t size = updates->element->size;
     uint64_t step = direct ? rows->count : BOUNCE_BYTES / size;
     int rc = MPI_SUCCESS;
     for (uint64_t r = 0; MPI_SUCCESS == rc && r < rows->rows; ++r) {
@@ -207,8 +226,8 @@ static int update_host(osc_symm_updates_t *updates, const osc_symm_rows_t *rows)
 static int update_device(osc_symm_updates_t *updates, const osc_symm_rows_t *rows, bool last)
 {
     const ompi_osc_symm_module_t *module = updates->module;
-    if (updates->element.atomic && !updates->place.locked && is_aligned(&updates->element, rows)) {
-        symm_update_t update = {.atomic = atomic_of(&updates->element, rows),
+    if (updates->element->atomic && !updates->place.locked && is_aligned(updates->element, rows)) {
+        symm_update_t update = {.atomic = atomic_of(updates->element, rows),
                                 .origin = updates->origin,
                                 .result = updates->result,
                                 .ordered = ompi_osc_symm_keeps_order(module),
@@ -281,14 +300,34 @@ int ompi_osc_symm_updates_end(osc_symm_updates_t *updates, int rc)
     return rc;
 }
 
+int ompi_osc_symm_update_run(ompi_osc_symm_module_t *module, const osc_symm_element_t *element,
+                             const osc_symm_place_t *place, const void *origin, void *result,
+                             uint64_t count)
+{
+    if (SYMM_KIND_SYSTEM == place->kind && goes_beside(element, place, place->address, count) &&
+        SYMM_POINTER_HOST == symm_pointer_kind(origin) &&
+        SYMM_POINTER_HOST == symm_pointer_kind(result)) {
+        symm_atomic_t row = {
+            .count = count, .target = place->address, .origin = origin, .result = result};
+        if (update_beside(module, place->target, element, &row)) {
+            return MPI_SUCCESS;
+        }
+    }
+    osc_symm_updates_t updates = {.module = module, .element = element, .place = *place};
+    osc_symm_rows_t rows = {
+        .target = place->address, .origin = origin, .result = result, .count = count, .rows = 1};
+    ompi_osc_symm_updates_begin(&updates, origin, result);
+    return ompi_osc_symm_updates_end(&updates, ompi_osc_symm_updates_apply(&updates, &rows, true));
+}
+
 /* ---- compare and swap ---- */
 
 /* Reads or writes an element of any memory at the target; done when it returns. */
 static int transfer_element(const osc_symm_updates_t *updates, char *target, void *value,
                             bool write)
 {
-    struct iovec local = {value, updates->element.size};
-    struct iovec remote = {target, updates->element.size};
+    struct iovec local = {value, updates->element->size};
+    struct iovec remote = {target, updates->element->size};
     if (OSC_SYMM_REACH_MAPPED == updates->place.reach) {
         return symm_copy_blocking(write ? target : value, write ? value : target, local.iov_len);
     }
@@ -307,7 +346,7 @@ static int cas_alone(osc_symm_updates_t *updates, char *target, uint64_t *origin
     if (MPI_SUCCESS == rc) {
         rc = transfer_element(updates, target, old, false);
     }
-    if (MPI_SUCCESS == rc && 0 == memcmp(old, compare, updates->element.size)) {
+    if (MPI_SUCCESS == rc && 0 == memcmp(old, compare, updates->element->size)) {
         rc = transfer_element(updates, target, origin, true);
     }
     return ompi_osc_symm_updates_end(updates, rc);
@@ -320,7 +359,7 @@ static int cas_queued(const osc_symm_updates_t *updates, char *target, const uin
     const ompi_osc_symm_module_t *module = updates->module;
     osc_symm_rows_t rows = {
         .target = target, .origin = (const char *) origin, .result = result, .count = 1, .rows = 1};
-    symm_update_t update = {.atomic = atomic_of(&updates->element, &rows),
+    symm_update_t update = {.atomic = atomic_of(updates->element, &rows),
                             .origin = SYMM_REACH_HOST,
                             .result = updates->result,
                             .ordered = ompi_osc_symm_keeps_order(module),
@@ -330,36 +369,13 @@ static int cas_queued(const osc_symm_updates_t *updates, char *target, const uin
     return updates->ops->atomic(updates->queue, &update);
 }
 
-/* On host memory beside others. Returns whether it could be done so. */
-static bool cas_beside(const osc_symm_updates_t *updates, char *target, const uint64_t *origin,
-                       const uint64_t *compare, uint64_t *old)
-{
-    const ompi_osc_symm_module_t *module = updates->module;
-    symm_gate_t *gate = &control_of(updates)->peers[updates->place.target].update;
-    _Atomic uint32_t *inside = symm_window_control_inside(
-        control_of(updates), module->window->size, module->window->rank, updates->place.target);
-    if (!symm_gate_pass(gate, inside)) {
-        return false;
-    }
-    symm_atomic_t atomic = {.op = SYMM_ATOMIC_CAS,
-                            .dtype = updates->element.dtype,
-                            .count = 1,
-                            .rows = 1,
-                            .target = target,
-                            .origin = origin,
-                            .compare = compare,
-                            .result = old};
-    (void) symm_atomic_host(&atomic); /* defined for all words */
-    symm_gate_leave(inside);
-    return true;
-}
-
 int ompi_osc_symm_update_cas(ompi_osc_symm_module_t *module, const osc_symm_element_t *element,
                              const osc_symm_place_t *place, const void *origin, const void *compare,
                              void *result)
 {
-    osc_symm_updates_t updates = {.module = module, .element = *element, .place = *place};
+    osc_symm_updates_t updates = {.module = module, .element = element, .place = *place};
     uint64_t next = 0, expected = 0, old = 0;
+    bool atomic = goes_beside(element, place, place->address, 1);
     int rc = symm_copy_blocking(&next, origin, element->size);
     if (MPI_SUCCESS == rc) {
         rc = symm_copy_blocking(&expected, compare, element->size);
@@ -368,12 +384,16 @@ int ompi_osc_symm_update_cas(ompi_osc_symm_module_t *module, const osc_symm_elem
         return rc;
     }
     find_ops(&updates);
-    bool atomic = !place->locked && 0 == (uintptr_t) place->address % element->size;
     if (atomic && !updates.on_host) {
         updates.result = find_reach(module, result);
         return cas_queued(&updates, place->address, &next, &expected, result);
     }
-    if (!atomic || !cas_beside(&updates, place->address, &next, &expected, &old)) {
+    symm_atomic_t row = {.count = 1,
+                         .target = place->address,
+                         .origin = &next,
+                         .compare = &expected,
+                         .result = &old};
+    if (!atomic || !update_beside(module, place->target, element, &row)) {
         rc = cas_alone(&updates, place->address, &next, &expected, &old);
     }
     return MPI_SUCCESS == rc ? symm_copy_blocking(result, &old, element->size) : rc;

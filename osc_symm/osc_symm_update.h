@@ -19,19 +19,21 @@
 /* What is done to which elements. */
 typedef struct osc_symm_element {
     symm_atomic_op_t op;
-    symm_dtype_t dtype; /* for moves of an atomic element the unsigned integer of its size */
-    size_t size;        /* bytes from one element to the next */
-    size_t span;        /* bytes from its beginning to the end of its data */
-    bool atomic;        /* of those that need no lock where they are aligned */
-    bool gaps;          /* has bytes that are nobody's, which copies must leave out */
+    symm_dtype_t dtype;       /* for moves of an atomic element the unsigned integer of its size */
+    size_t size;              /* bytes from one element to the next */
+    size_t span;              /* bytes from its beginning to the end of its data */
+    bool atomic;              /* of those that need no lock where they are aligned */
+    bool gaps;                /* has bytes that are nobody's, which copies must leave out */
+    symm_atomic_fn_t *update; /* how the host does that to a row; NULL unless atomic */
     MPI_Datatype datatype;
 } osc_symm_element_t;
 
-/* Finds the element that a predefined datatype and an operation stand for. Returns MPI_SUCCESS;
- * MPI_ERR_TYPE when datatype is not predefined; MPI_ERR_OP when MPI does not define op on it. */
-int ompi_osc_symm_element_find(MPI_Datatype datatype, MPI_Op op, osc_symm_element_t *element_p);
-/* The same for compare-and-swap; MPI_ERR_TYPE when that is not defined on datatype. */
-int ompi_osc_symm_element_find_cas(MPI_Datatype datatype, osc_symm_element_t *element_p);
+/* Finds the element that a predefined datatype and an operation stand for; with MPI_OP_NULL for
+ * compare-and-swap. *element_p stays valid as long as MPI. Any thread. Returns MPI_SUCCESS;
+ * MPI_ERR_TYPE when datatype is not predefined, or has no compare-and-swap; MPI_ERR_OP when MPI
+ * does not define op on it. */
+int ompi_osc_symm_element_find(MPI_Datatype datatype, MPI_Op op,
+                               const osc_symm_element_t **element_p);
 
 /* Rows of elements at the target, with origins and results; either may be NULL. */
 typedef struct osc_symm_rows {
@@ -46,7 +48,7 @@ typedef struct osc_symm_rows {
 /* A call under way: its updates are applied one after the other, then it is ended. */
 typedef struct osc_symm_updates {
     ompi_osc_symm_module_t *module;
-    osc_symm_element_t element;
+    const osc_symm_element_t *element;
     osc_symm_place_t place; /* says what memory the targets are; its address is not looked at */
     /* The rest is set by begin and apply. */
     const symm_device_ops_t *ops; /* what works on the targets, and its queue */
@@ -69,6 +71,12 @@ int ompi_osc_symm_updates_apply(osc_symm_updates_t *updates, const osc_symm_rows
 
 /* Ends the call, whatever became of it: rc is passed on unless ending fails. */
 int ompi_osc_symm_updates_end(osc_symm_updates_t *updates, int rc);
+
+/* Updates `count` elements next to each other on all sides, 1 or more, at place: a whole call.
+ * origin and result are NULL where there is nothing to take or to fetch. */
+int ompi_osc_symm_update_run(ompi_osc_symm_module_t *module, const osc_symm_element_t *element,
+                             const osc_symm_place_t *place, const void *origin, void *result,
+                             uint64_t count);
 
 /* Compares the element at place with *compare and, if they are equal, stores *origin; the old value
  * goes to *result. Any memory. */

@@ -53,8 +53,10 @@ static void many_pass_side_by_side(void **state)
     }
     for (int rank = 0; rank < RANKS; ++rank) {
         assert_int_equal(2, *inside(rank));
-        symm_gate_leave(inside(rank));
-        symm_gate_leave(inside(rank));
+        symm_gate_leave(inside(rank), true);
+        assert_int_equal(1, *inside(rank));
+        symm_gate_leave(inside(rank), true);
+        assert_int_equal(0, *inside(rank));
     }
 }
 
@@ -69,7 +71,7 @@ static void nobody_passes_a_closed_gate(void **state)
                                symm_window_control_inside(control, RANKS, 2, 0)));
     symm_gate_open(gate());
     assert_true(symm_gate_pass(gate(), inside(2)));
-    symm_gate_leave(inside(2));
+    symm_gate_leave(inside(2), false);
 }
 
 static atomic_bool alone;
@@ -96,7 +98,7 @@ static void closing_waits_for_those_inside(void **state)
     (void) nanosleep(&patience, NULL);
     assert_false(atomic_load(&alone));
     assert_false(symm_gate_pass(gate(), inside(0))); /* the one who waits is served first */
-    symm_gate_leave(inside(3));
+    symm_gate_leave(inside(3), false);
     assert_int_equal(0, pthread_join(thread, NULL));
     assert_true(atomic_load(&alone));
 }
@@ -110,7 +112,7 @@ static void *add(void *arg)
     for (int i = 0; i < ROUNDS; ++i) {
         if (0 != i % 16 && symm_gate_pass(gate(), inside(rank))) {
             atomic_fetch_add_explicit(&shared_sum, 1, memory_order_relaxed);
-            symm_gate_leave(inside(rank));
+            symm_gate_leave(inside(rank), false);
         } else {
             symm_window_control_close(control, RANKS, 1);
             uint64_t sum = atomic_load_explicit(&shared_sum, memory_order_relaxed);

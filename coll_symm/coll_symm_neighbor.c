@@ -74,16 +74,17 @@ static int start_allgather(const coll_symm_call_t *call, const coll_symm_next_t 
                                           comm, request_p, functions->ineighbor_allgather_module);
 }
 
-static const coll_symm_steps_t allgather_steps = {.next = next_allgather,
-                                                  .start_next = start_allgather};
-
-static void describe_allgather(coll_symm_call_t *call, const allgather_arguments_t *a)
+static void describe_allgather(coll_symm_call_t *call)
 {
+    const allgather_arguments_t *a = call->arguments;
     degrees_t d = find_degrees(a->comm);
     span_equal(a->sdtype, (size_t) a->scount, call->sbuf, &call->send, &call->send_len);
     span_equal(a->rdtype, (size_t) d.in * (size_t) a->rcount, call->rbuf,
                (const char **) &call->recv, &call->recv_len);
 }
+
+static const coll_symm_steps_t allgather_steps = {
+    .describe = describe_allgather, .next = next_allgather, .start_next = start_allgather};
 
 int mca_coll_symm_neighbor_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtype,
                                      void *rbuf, int rcount, ompi_datatype_t *rdtype,
@@ -99,7 +100,7 @@ int mca_coll_symm_neighbor_allgather(const void *sbuf, int scount, ompi_datatype
     if (coll_symm_asleep(symm)) {
         return next_allgather(&call, sbuf, rbuf);
     }
-    describe_allgather(&call, &arguments);
+    describe_allgather(&call);
     return run(&call);
 }
 
@@ -108,19 +109,9 @@ int mca_coll_symm_ineighbor_allgather(const void *sbuf, int scount, ompi_datatyp
                                       ompi_communicator_t *comm, ompi_request_t **request,
                                       mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     allgather_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.ineighbor_allgather(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm,
-                                              request, symm->next.ineighbor_allgather_module);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &allgather_steps, &arguments, sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_allgather(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &allgather_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }
 
 typedef struct allgatherv_arguments {
@@ -150,16 +141,17 @@ static int start_allgatherv(const coll_symm_call_t *call, const coll_symm_next_t
                                            functions->ineighbor_allgatherv_module);
 }
 
-static const coll_symm_steps_t allgatherv_steps = {.next = next_allgatherv,
-                                                   .start_next = start_allgatherv};
-
-static void describe_allgatherv(coll_symm_call_t *call, const allgatherv_arguments_t *a)
+static void describe_allgatherv(coll_symm_call_t *call)
 {
+    const allgatherv_arguments_t *a = call->arguments;
     degrees_t d = find_degrees(a->comm);
     coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->disps, .type = a->rdtype};
     span_equal(a->sdtype, (size_t) a->scount, call->sbuf, &call->send, &call->send_len);
     call->recv_len = coll_symm_vector_span(call->rbuf, &outputs, d.in, (const char **) &call->recv);
 }
+
+static const coll_symm_steps_t allgatherv_steps = {
+    .describe = describe_allgatherv, .next = next_allgatherv, .start_next = start_allgatherv};
 
 int mca_coll_symm_neighbor_allgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype,
                                       void *rbuf, const int *rcounts, const int *disps,
@@ -176,7 +168,7 @@ int mca_coll_symm_neighbor_allgatherv(const void *sbuf, int scount, ompi_datatyp
     if (coll_symm_asleep(symm)) {
         return next_allgatherv(&call, sbuf, rbuf);
     }
-    describe_allgatherv(&call, &arguments);
+    describe_allgatherv(&call);
     return run(&call);
 }
 
@@ -185,20 +177,9 @@ int mca_coll_symm_ineighbor_allgatherv(const void *sbuf, int scount, ompi_dataty
                                        ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                                        ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     allgatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.ineighbor_allgatherv(sbuf, scount, sdtype, rbuf, rcounts, disps, rdtype,
-                                               comm, request,
-                                               symm->next.ineighbor_allgatherv_module);
-    }
-    coll_symm_pending_t *pending = coll_symm_pending_create(symm, &allgatherv_steps, &arguments,
-                                                            sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_allgatherv(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &allgatherv_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }
 
 typedef struct alltoall_arguments {
@@ -226,17 +207,18 @@ static int start_alltoall(const coll_symm_call_t *call, const coll_symm_next_t *
                                          comm, request_p, functions->ineighbor_alltoall_module);
 }
 
-static const coll_symm_steps_t alltoall_steps = {.next = next_alltoall,
-                                                 .start_next = start_alltoall};
-
-static void describe_alltoall(coll_symm_call_t *call, const alltoall_arguments_t *a)
+static void describe_alltoall(coll_symm_call_t *call)
 {
+    const alltoall_arguments_t *a = call->arguments;
     degrees_t d = find_degrees(a->comm);
     span_equal(a->sdtype, (size_t) d.out * (size_t) a->scount, call->sbuf, &call->send,
                &call->send_len);
     span_equal(a->rdtype, (size_t) d.in * (size_t) a->rcount, call->rbuf,
                (const char **) &call->recv, &call->recv_len);
 }
+
+static const coll_symm_steps_t alltoall_steps = {
+    .describe = describe_alltoall, .next = next_alltoall, .start_next = start_alltoall};
 
 int mca_coll_symm_neighbor_alltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype,
                                     void *rbuf, int rcount, ompi_datatype_t *rdtype,
@@ -252,7 +234,7 @@ int mca_coll_symm_neighbor_alltoall(const void *sbuf, int scount, ompi_datatype_
     if (coll_symm_asleep(symm)) {
         return next_alltoall(&call, sbuf, rbuf);
     }
-    describe_alltoall(&call, &arguments);
+    describe_alltoall(&call);
     return run(&call);
 }
 
@@ -261,19 +243,9 @@ int mca_coll_symm_ineighbor_alltoall(const void *sbuf, int scount, ompi_datatype
                                      ompi_communicator_t *comm, ompi_request_t **request,
                                      mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoall_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.ineighbor_alltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm,
-                                             request, symm->next.ineighbor_alltoall_module);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &alltoall_steps, &arguments, sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_alltoall(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &alltoall_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }
 
 typedef struct alltoallv_arguments {
@@ -304,16 +276,17 @@ static int start_alltoallv(const coll_symm_call_t *call, const coll_symm_next_t 
                                           functions->ineighbor_alltoallv_module);
 }
 
-static const coll_symm_steps_t alltoallv_steps = {.next = next_alltoallv,
-                                                  .start_next = start_alltoallv};
-
-static void describe_alltoallv(coll_symm_call_t *call, const alltoallv_arguments_t *a)
+static void describe_alltoallv(coll_symm_call_t *call)
 {
+    const alltoallv_arguments_t *a = call->arguments;
     degrees_t d = find_degrees(a->comm);
     coll_symm_vector_t inputs = {.counts = a->scounts, .disps = a->sdisps, .type = a->sdtype};
     coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->rdisps, .type = a->rdtype};
     span_vectors(call, &inputs, &outputs, d);
 }
+
+static const coll_symm_steps_t alltoallv_steps = {
+    .describe = describe_alltoallv, .next = next_alltoallv, .start_next = start_alltoallv};
 
 int mca_coll_symm_neighbor_alltoallv(const void *sbuf, const int *scounts, const int *sdisps,
                                      ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
@@ -330,7 +303,7 @@ int mca_coll_symm_neighbor_alltoallv(const void *sbuf, const int *scounts, const
     if (coll_symm_asleep(symm)) {
         return next_alltoallv(&call, sbuf, rbuf);
     }
-    describe_alltoallv(&call, &arguments);
+    describe_alltoallv(&call);
     return run(&call);
 }
 
@@ -340,20 +313,9 @@ int mca_coll_symm_ineighbor_alltoallv(const void *sbuf, const int *scounts, cons
                                       ompi_communicator_t *comm, ompi_request_t **request,
                                       mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoallv_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.ineighbor_alltoallv(sbuf, scounts, sdisps, sdtype, rbuf, rcounts, rdisps,
-                                              rdtype, comm, request,
-                                              symm->next.ineighbor_alltoallv_module);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &alltoallv_steps, &arguments, sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_alltoallv(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &alltoallv_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }
 
 typedef struct alltoallw_arguments {
@@ -385,11 +347,9 @@ static int start_alltoallw(const coll_symm_call_t *call, const coll_symm_next_t 
                                           functions->ineighbor_alltoallw_module);
 }
 
-static const coll_symm_steps_t alltoallw_steps = {.next = next_alltoallw,
-                                                  .start_next = start_alltoallw};
-
-static void describe_alltoallw(coll_symm_call_t *call, const alltoallw_arguments_t *a)
+static void describe_alltoallw(coll_symm_call_t *call)
 {
+    const alltoallw_arguments_t *a = call->arguments;
     degrees_t d = find_degrees(a->comm);
     coll_symm_vector_t inputs = {
         .counts = a->scounts, .byte_disps = a->sdisps, .types = a->sdtypes};
@@ -397,6 +357,9 @@ static void describe_alltoallw(coll_symm_call_t *call, const alltoallw_arguments
         .counts = a->rcounts, .byte_disps = a->rdisps, .types = a->rdtypes};
     span_vectors(call, &inputs, &outputs, d);
 }
+
+static const coll_symm_steps_t alltoallw_steps = {
+    .describe = describe_alltoallw, .next = next_alltoallw, .start_next = start_alltoallw};
 
 int mca_coll_symm_neighbor_alltoallw(const void *sbuf, const int *scounts, const MPI_Aint *sdisps,
                                      ompi_datatype_t *const *sdtypes, void *rbuf,
@@ -414,7 +377,7 @@ int mca_coll_symm_neighbor_alltoallw(const void *sbuf, const int *scounts, const
     if (coll_symm_asleep(symm)) {
         return next_alltoallw(&call, sbuf, rbuf);
     }
-    describe_alltoallw(&call, &arguments);
+    describe_alltoallw(&call);
     return run(&call);
 }
 
@@ -424,18 +387,7 @@ int mca_coll_symm_ineighbor_alltoallw(const void *sbuf, const int *scounts, cons
                                       ompi_datatype_t *const *rdtypes, ompi_communicator_t *comm,
                                       ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoallw_arguments_t arguments = {scounts, sdisps, sdtypes, rcounts, rdisps, rdtypes, comm};
-    if (coll_symm_asleep(symm)) {
-        return symm->next.ineighbor_alltoallw(sbuf, scounts, sdisps, sdtypes, rbuf, rcounts, rdisps,
-                                              rdtypes, comm, request,
-                                              symm->next.ineighbor_alltoallw_module);
-    }
-    coll_symm_pending_t *pending =
-        coll_symm_pending_create(symm, &alltoallw_steps, &arguments, sizeof(arguments), sbuf, rbuf);
-    if (NULL == pending) {
-        return MPI_ERR_NO_MEM;
-    }
-    describe_alltoallw(coll_symm_pending_call(pending), &arguments);
-    return coll_symm_pending_start(pending, request);
+    return coll_symm_pending_run((mca_coll_symm_module_t *) module, &alltoallw_steps, &arguments,
+                                 sizeof(arguments), sbuf, rbuf, request);
 }

@@ -28,8 +28,8 @@ void symm_typebuilder_repeat(symm_typebuilder_t *builder, const symm_typelist_t 
  * changes *run and returns true. */
 bool symm_typeitem_merge_rounds(symm_typeitem_t *run, size_t count, ptrdiff_t stride);
 
-/* Where the list's data begins and ends; 0, 0 without data. Returns false when that is beyond what an
- * address can be. */
+/* Where the list's data begins and ends; 0, 0 without data. Returns false when that is beyond what
+ * an address can be. */
 bool symm_typelist_bounds(const symm_typelist_t *list, ptrdiff_t *begin_p, ptrdiff_t *end_p);
 
 void symm_typelist_clear(symm_typelist_t *list);

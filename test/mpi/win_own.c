@@ -331,6 +331,93 @@ static void other_epochs_work(void)
     own_free(&own);
 }
 
+/* ---- updates ---- */
+
+/* All ranks, the owner among them, add to and swap words of rank 0's memory with every operation at
+ * once: nothing is lost if they are atomic to each other. disp is of word 0. */
+static void update_words(MPI_Win win, MPI_Aint disp)
+{
+    enum { ROUNDS = 200 };
+    const int64_t one = 1;
+    int64_t before[2] = {0, 0};
+    for (int i = 0; i < ROUNDS; ++i) {
+        int64_t pair[2] = {1, 1};
+        int64_t seen, expected;
+        CHECK_OK(MPI_Accumulate(&one, 1, MPI_INT64_T, 0, disp, 1, MPI_INT64_T, MPI_SUM, win));
+        CHECK_OK(MPI_Fetch_and_op(&one, &seen, MPI_INT64_T, 0, disp, MPI_SUM, win));
+        CHECK_OK(MPI_Get_accumulate(pair, 2, MPI_INT64_T, before, 2, MPI_INT64_T, 0, disp, 2,
+                                    MPI_INT64_T, MPI_SUM, win));
+        CHECK_OK(MPI_Win_flush(0, win));
+        CHECK(0 <= seen && seen < 4 * ROUNDS * mt_size);
+        do { /* adds one as well */
+            CHECK_OK(MPI_Fetch_and_op(NULL, &seen, MPI_INT64_T, 0, disp, MPI_NO_OP, win));
+            CHECK_OK(MPI_Win_flush_local(0, win));
+            int64_t next = seen + 1;
+            expected = seen;
+            CHECK_OK(MPI_Compare_and_swap(&next, &expected, &seen, MPI_INT64_T, 0, disp, win));
+            CHECK_OK(MPI_Win_flush(0, win));
+        } while (seen != expected);
+    }
+    mt_barrier();
+    CHECK_OK(MPI_Get(before, 2, MPI_INT64_T, 0, disp, 2, MPI_INT64_T, win));
+    CHECK_OK(MPI_Win_flush(0, win));
+    CHECK_INT(4 * ROUNDS * mt_size, before[0]);
+    CHECK_INT(ROUNDS * mt_size, before[1]);
+}
+
+static void updates_are_atomic(void)
+{
+    MPI_Win win;
+    own_t own = own_alloc(64);
+    int64_t zeros[8] = {0};
+    mt_write(own.base, zeros, sizeof(zeros));
+    if (create(&own, 8, &win)) {
+        CHECK_OK(MPI_Win_lock_all(0, win));
+        update_words(win, 2);
+        CHECK_OK(MPI_Win_unlock_all(win));
+        CHECK_OK(MPI_Win_free(&win));
+    }
+    mt_barrier();
+    mt_write(own.base, zeros, sizeof(zeros));
+    if (create_dynamic(&win)) {
+        CHECK_OK(MPI_Win_attach(win, own.base, 64));
+        MPI_Aint there = address_at(0, own.base + 16);
+        CHECK_OK(MPI_Win_lock_all(0, win));
+        update_words(win, there);
+        CHECK_OK(MPI_Win_unlock_all(win));
+        CHECK_OK(MPI_Win_free(&win));
+    }
+    own_free(&own);
+}
+
+/* Rank 0 polls its memory with operations alone until all others have changed it: they must be let
+ * in, though some of them may need rank 0's own hand. */
+static void polling_lets_others_in(void)
+{
+    MPI_Win win;
+    own_t own = own_alloc(64);
+    int64_t zeros[8] = {0};
+    const int64_t one = 1;
+    mt_write(own.base, zeros, sizeof(zeros));
+    if (create(&own, 8, &win)) {
+        CHECK_OK(MPI_Win_lock_all(0, win));
+        if (0 == mt_rank) {
+            int64_t sum = 0;
+            while (mt_size - 1 > sum &&
+                   CHECK_OK(MPI_Fetch_and_op(NULL, &sum, MPI_INT64_T, 0, 5, MPI_NO_OP, win))) {
+                CHECK_OK(MPI_Win_flush_local(0, win));
+            }
+            CHECK_INT(mt_size - 1, sum);
+        } else {
+            CHECK_OK(MPI_Accumulate(&one, 1, MPI_INT64_T, 0, 5, 1, MPI_INT64_T, MPI_SUM, win));
+            CHECK_OK(MPI_Win_flush(0, win));
+        }
+        CHECK_OK(MPI_Win_unlock_all(win));
+        CHECK_OK(MPI_Win_free(&win));
+    }
+    own_free(&own);
+}
+
 /* ---- dynamic windows ---- */
 
 static int put_byte(MPI_Win win, int target, MPI_Aint address)
@@ -564,6 +651,8 @@ int main(int argc, char **argv)
     MT_RUN(kinds_differ_by_rank);
     MT_RUN(origins_of_every_kind);
     MT_RUN(other_epochs_work);
+    MT_RUN(updates_are_atomic);
+    MT_RUN(polling_lets_others_in);
     MT_RUN(regions_are_reached_by_address);
     MT_RUN(what_is_not_attached_is_refused);
     MT_RUN(attaching_and_detaching_wrongly);

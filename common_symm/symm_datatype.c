@@ -6,6 +6,8 @@
 
 #include "symm_float16.h"
 
+#include <limits.h>
+
 /* The groups of MPI-4.0, 6.9.2 that decide which operations are allowed. */
 typedef enum type_group {
     GROUP_SIGNED,
@@ -35,6 +37,8 @@ static const entry_t *find_entry(MPI_Datatype datatype)
         {MPI_LONG_LONG, GROUP_SIGNED, 0},
         {MPI_SHORT, GROUP_SIGNED, 0},
         {MPI_SIGNED_CHAR, GROUP_SIGNED, 0},
+        /* No number in MPI's own words, but Open MPI takes it for one. */
+        {MPI_CHAR, CHAR_MIN < 0 ? GROUP_SIGNED : GROUP_UNSIGNED, 0},
         {MPI_UNSIGNED, GROUP_UNSIGNED, 0},
         {MPI_UNSIGNED_LONG, GROUP_UNSIGNED, 0},
         {MPI_UNSIGNED_LONG_LONG, GROUP_UNSIGNED, 0},

@@ -288,43 +288,66 @@ static int update_plain(ompi_osc_symm_module_t *module, const void *origin, void
 
 /* ---- what MPI calls ---- */
 
-/* Both operations: result_dt is NULL for the one without a result. */
-static int accumulate(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,
-                      void *result_addr, int result_count, ompi_datatype_t *result_dt, int target,
-                      ptrdiff_t disp, int target_count, ompi_datatype_t *target_dt, MPI_Op op,
-                      ompi_win_t *win)
+/* What the two operations take; result_dt is NULL for the one without a result. */
+typedef struct arguments {
+    const void *origin_addr;
+    int origin_count;
+    ompi_datatype_t *origin_dt;
+    void *result_addr;
+    int result_count;
+    ompi_datatype_t *result_dt;
+    int target;
+    ptrdiff_t disp;
+    int target_count;
+    ompi_datatype_t *target_dt;
+    MPI_Op op;
+} arguments_t;
+
+static int accumulate_typed(ompi_osc_symm_module_t *module, const arguments_t *a)
+{
+    call_t call = {.target = a->target, .disp = a->disp, .updates = {.module = module}};
+    int rc = describe_side(&call.remote, NULL, a->target_count, a->target_dt);
+    if (MPI_SUCCESS == rc && MPI_NO_OP != a->op) {
+        rc = describe_side(&call.origin, a->origin_addr, a->origin_count, a->origin_dt);
+    }
+    if (MPI_SUCCESS == rc && NULL != a->result_dt) {
+        rc = describe_side(&call.result, a->result_addr, a->result_count, a->result_dt);
+    }
+    return MPI_SUCCESS == rc ? call_typed(&call, a->op) : rc;
+}
+
+/* Whether all sides are as many elements of one predefined datatype, next to each other. Nothing of
+ * the origin means anything with MPI_NO_OP. */
+static inline bool is_plain(const arguments_t *a)
+{
+    return symm_ompi_plain(a->target_dt) &&
+           (MPI_NO_OP == a->op ||
+            (a->origin_dt == a->target_dt && a->origin_count == a->target_count)) &&
+           (NULL == a->result_dt ||
+            (a->result_dt == a->target_dt && a->result_count == a->target_count));
+}
+
+static inline int accumulate(const arguments_t *a, const ompi_win_t *win)
 {
     ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
-    call_t call = {.target = target, .disp = disp, .updates = {.module = module}};
-    bool moves = MPI_NO_OP != op; /* otherwise nothing of the origin means anything */
-    if (MPI_PROC_NULL == target) {
+    if (MPI_PROC_NULL == a->target) {
         return OMPI_SUCCESS;
     }
-    if (!ompi_osc_symm_may_access(module, target)) {
+    if (!ompi_osc_symm_may_access(module, a->target)) {
         return MPI_ERR_RMA_SYNC;
     }
-    if (symm_ompi_plain(target_dt) &&
-        (!moves || (origin_dt == target_dt && origin_count == target_count)) &&
-        (NULL == result_dt || (result_dt == target_dt && result_count == target_count))) {
-        return update_plain(module, origin_addr, NULL == result_dt ? NULL : result_addr,
-                            target_count, target_dt, target, disp, op);
-    }
-    int rc = describe_side(&call.remote, NULL, target_count, target_dt);
-    if (MPI_SUCCESS == rc && moves) {
-        rc = describe_side(&call.origin, origin_addr, origin_count, origin_dt);
-    }
-    if (MPI_SUCCESS == rc && NULL != result_dt) {
-        rc = describe_side(&call.result, result_addr, result_count, result_dt);
-    }
-    return MPI_SUCCESS == rc ? call_typed(&call, op) : rc;
+    return is_plain(a) ? update_plain(module, a->origin_addr, a->result_addr, a->target_count,
+                                      a->target_dt, a->target, a->disp, a->op)
+                       : accumulate_typed(module, a);
 }
 
 int ompi_osc_symm_accumulate(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,
                              int target, ptrdiff_t target_disp, int target_count,
                              ompi_datatype_t *target_dt, MPI_Op op, ompi_win_t *win)
 {
-    return accumulate(origin_addr, origin_count, origin_dt, NULL, 0, NULL, target, target_disp,
-                      target_count, target_dt, op, win);
+    arguments_t a = {origin_addr, origin_count, origin_dt,    NULL,      0, NULL,
+                     target,      target_disp,  target_count, target_dt, op};
+    return accumulate(&a, win);
 }
 
 int ompi_osc_symm_get_accumulate(const void *origin_addr, int origin_count,
@@ -333,8 +356,10 @@ int ompi_osc_symm_get_accumulate(const void *origin_addr, int origin_count,
                                  int target_count, ompi_datatype_t *target_dt, MPI_Op op,
                                  ompi_win_t *win)
 {
-    return accumulate(origin_addr, origin_count, origin_dt, result_addr, result_count, result_dt,
-                      target, target_disp, target_count, target_dt, op, win);
+    arguments_t a = {origin_addr,  origin_count, origin_dt, result_addr,
+                     result_count, result_dt,    target,    target_disp,
+                     target_count, target_dt,    op};
+    return accumulate(&a, win);
 }
 
 int ompi_osc_symm_raccumulate(const void *origin_addr, int origin_count, ompi_datatype_t *origin_dt,

@@ -369,6 +369,25 @@ static int cas_queued(const osc_symm_updates_t *updates, char *target, const uin
     return updates->ops->atomic(updates->queue, &update);
 }
 
+/* Reads an element of any memory. */
+static inline int read_value(uint64_t *value_p, const void *from, size_t size)
+{
+    if (SYMM_POINTER_HOST != symm_pointer_kind(from)) {
+        return symm_copy_blocking(value_p, from, size);
+    }
+    memcpy(value_p, from, size);
+    return MPI_SUCCESS;
+}
+
+static inline int write_value(void *to, const uint64_t *value, size_t size)
+{
+    if (SYMM_POINTER_HOST != symm_pointer_kind(to)) {
+        return symm_copy_blocking(to, value, size);
+    }
+    memcpy(to, value, size);
+    return MPI_SUCCESS;
+}
+
 int ompi_osc_symm_update_cas(ompi_osc_symm_module_t *module, const osc_symm_element_t *element,
                              const osc_symm_place_t *place, const void *origin, const void *compare,
                              void *result)
@@ -376,9 +395,9 @@ int ompi_osc_symm_update_cas(ompi_osc_symm_module_t *module, const osc_symm_elem
     osc_symm_updates_t updates = {.module = module, .element = element, .place = *place};
     uint64_t next = 0, expected = 0, old = 0;
     bool atomic = goes_beside(element, place, place->address, 1);
-    int rc = symm_copy_blocking(&next, origin, element->size);
+    int rc = read_value(&next, origin, element->size);
     if (MPI_SUCCESS == rc) {
-        rc = symm_copy_blocking(&expected, compare, element->size);
+        rc = read_value(&expected, compare, element->size);
     }
     if (MPI_SUCCESS != rc) {
         return rc;
@@ -396,5 +415,5 @@ int ompi_osc_symm_update_cas(ompi_osc_symm_module_t *module, const osc_symm_elem
     if (!atomic || !update_beside(module, place->target, element, &row)) {
         rc = cas_alone(&updates, place->address, &next, &expected, &old);
     }
-    return MPI_SUCCESS == rc ? symm_copy_blocking(result, &old, element->size) : rc;
+    return MPI_SUCCESS == rc ? write_value(result, &old, element->size) : rc;
 }

@@ -28,6 +28,7 @@ typedef struct mca_coll_symm_component {
     size_t one_shot_max_system, one_shot_max_cuda;
     size_t scratch_bytes;
     size_t kernel_max;
+    size_t spread_min;
     bool copy_engine_only;
     unsigned max_sms;
     size_t copy_engine_min; /* bytes */

@@ -212,6 +212,9 @@ void coll_symm_call_choose(coll_symm_call_t *call)
     if (NULL != call->pending || module->comm->scratch_failed) {
         policy.scratch_bytes = 0; /* work through scratch goes in rounds, with barriers inside */
     }
+    if (NULL != call->pending) {
+        policy.spread_min = UINT64_MAX; /* likewise */
+    }
     coll_symm_plan_choose(call->work->all, module->comm->exchange.size, &policy, &call->plan);
 }
 

@@ -234,6 +234,61 @@ static int copy_all(coll_symm_call_t *call)
     return do_copies(call, mapping, rc);
 }
 
+/* ---- broadcast to several GPUs ---- */
+
+/* The slice of the buffer that rank, not the root, has to hand on. */
+static block_t slice_of(const coll_symm_call_t *call, int rank)
+{
+    int size = size_of(call);
+    int index = (rank - (int) call->mine.root - 1 + size) % size;
+    uint64_t first, count;
+    coll_symm_slice(call->mine.bytes, 1, size - 1, index, &first, &count);
+    return (block_t){(size_t) first, (size_t) count};
+}
+
+static int spread_to(coll_symm_call_t *call, const char *from, int rank, block_t slice)
+{
+    char *output = coll_symm_call_recv_of(call, rank);
+    if (NULL == output) {
+        return MPI_ERR_INTERN;
+    }
+    add_copy(call, false, output + slice.at, from + slice.at, slice.len);
+    return MPI_SUCCESS;
+}
+
+/* The root's part: a slice to each. */
+static int deal_slices(coll_symm_call_t *call)
+{
+    int rc = MPI_SUCCESS;
+    for (int i = 0; MPI_SUCCESS == rc && i < size_of(call) - 1; ++i) {
+        int rank = in_turn(call, i);
+        rc = spread_to(call, call->send, rank, slice_of(call, rank));
+    }
+    return rc;
+}
+
+/* The others' part: the own slice to all others. */
+static int pass_slice_on(coll_symm_call_t *call)
+{
+    int rc = MPI_SUCCESS;
+    for (int i = 0; MPI_SUCCESS == rc && i < size_of(call) - 1; ++i) {
+        int rank = in_turn(call, i);
+        if (rank != (int) call->mine.root) {
+            rc = spread_to(call, call->recv, rank, slice_of(call, rank_of(call)));
+        }
+    }
+    return rc;
+}
+
+static int spread(coll_symm_call_t *call)
+{
+    symm_mapping_t *mapping = coll_symm_call_mapping(call);
+    bool is_root = rank_of(call) == (int) call->mine.root;
+    int rc = is_root ? do_copies(call, mapping, deal_slices(call)) : MPI_SUCCESS;
+    coll_symm_call_step(call); /* whatever came of it */
+    return is_root ? rc : do_copies(call, mapping, pass_slice_on(call));
+}
+
 /* ---- through scratch ---- */
 
 static size_t piece_bytes(const coll_symm_call_t *call)
@@ -380,6 +435,8 @@ int coll_symm_move(coll_symm_call_t *call)
     case COLL_SYMM_COPY_PUSH:
     case COLL_SYMM_COPY_PULL:
         return coll_symm_call_end(call, copy_all(call));
+    case COLL_SYMM_COPY_SPREAD:
+        return coll_symm_call_end(call, spread(call));
     case COLL_SYMM_COPY_SCRATCH:
         return coll_symm_call_end(call, copy_through_scratch(call));
     default:

@@ -242,7 +242,7 @@ uint8_t coll_symm_policy_sum(const coll_symm_policy_t *policy)
 {
     const uint64_t parts[] = {policy->one_shot_max[0], policy->one_shot_max[1],
                               policy->copy_engine_min, policy->scratch_bytes,
-                              (uint64_t) policy->algorithm};
+                              policy->spread_min,      (uint64_t) policy->algorithm};
     uint64_t sum = 0;
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); ++i) {
         sum = (sum ^ parts[i]) * UINT64_C(0x9e3779b97f4a7c15); /* Fibonacci hashing */
@@ -266,7 +266,10 @@ static coll_symm_path_t choose_move(const summary_t *s, const coll_symm_descript
     /* Copy engines write to a peer faster than they read from it; a host core the other way round.
      */
     if (direct && s->recv_in && (gpu || !s->send_in)) {
-        return COLL_SYMM_COPY_PUSH;
+        /* Alone, the root would send each byte once to every rank. */
+        bool spread = COLL_SYMM_BCAST == first->collective && gpu && 2 < size &&
+                      policy->spread_min <= first->bytes;
+        return spread ? COLL_SYMM_COPY_SPREAD : COLL_SYMM_COPY_PUSH;
     }
     if (direct && s->send_in) {
         return COLL_SYMM_COPY_PULL;
@@ -340,6 +343,8 @@ const char *coll_symm_plan_name(const coll_symm_plan_t *plan)
         return plan->kernel ? "copy_push_sm" : gpu ? "copy_push_ce" : "copy_push_host";
     case COLL_SYMM_COPY_PULL:
         return plan->kernel ? "copy_pull_sm" : gpu ? "copy_pull_ce" : "copy_pull_host";
+    case COLL_SYMM_COPY_SPREAD:
+        return plan->kernel ? "copy_spread_sm" : "copy_spread_ce";
     case COLL_SYMM_COPY_SCRATCH:
         return plan->kernel ? "copy_scratch_sm" : "copy_scratch_ce";
     case COLL_SYMM_PATHS:

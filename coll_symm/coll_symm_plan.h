@@ -170,6 +170,7 @@ typedef enum coll_symm_path {
     COLL_SYMM_TWO_SHOT_PATH, /* each rank reduces a slice of all and writes it to all */
     COLL_SYMM_COPY_PUSH,     /* each rank writes its contribution to all */
     COLL_SYMM_COPY_PULL,     /* each rank reads all contributions */
+    COLL_SYMM_COPY_SPREAD,   /* broadcast: the root writes a slice to each, who writes it to all */
     COLL_SYMM_COPY_SCRATCH,  /* as push, through scratch where an output is in no window */
     COLL_SYMM_ONE_SHOT_SCRATCH_PATH, /* each rank copies its input into scratch and reads all */
     COLL_SYMM_TWO_SHOT_CE_PATH,      /* as two-shot, copy engines moving slices through scratch */
@@ -190,6 +191,7 @@ typedef struct coll_symm_policy {
     int gpu_max_ranks;        /* of one kernel */
     uint64_t copy_engine_min; /* bytes from which copy engines do all-reduces on GPUs */
     uint64_t scratch_bytes;   /* of GPU memory per rank, 0 for none */
+    uint64_t spread_min;      /* bytes from which a broadcast to several GPUs is spread */
     coll_symm_algorithm_t algorithm;
     /* What each rank may decide by itself: */
     bool copy_engine_only;        /* data movements use no multiprocessor */

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#define DEFAULT_SPREAD_MIN    ((size_t) 4 << 20)
 #define DEFAULT_SCRATCH_BYTES ((size_t) 64 << 20)
 
 /* Of crossover sizes that are the tuning table's to say. */
@@ -70,6 +71,7 @@ static void register_sizes(void)
     component->copy_engine_min = BY_TABLE;
     component->kernel_max = BY_TABLE;
     component->scratch_bytes = DEFAULT_SCRATCH_BYTES;
+    component->spread_min = DEFAULT_SPREAD_MIN;
     register_var("one_shot_max_system",
                  "Largest all-reduce on host memory that each rank does for itself, reading all "
                  "inputs (bytes; the same on all ranks; info key of communicators: "
@@ -91,6 +93,11 @@ static void register_sizes(void)
         "copied by copy engines (bytes; per process; also an info key of communicators; "
         "default: what the tuning table says)",
         MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->kernel_max);
+    register_var(
+        "spread_min",
+        "Smallest broadcast to two or more GPUs of which the root sends each a slice only, "
+        "for it to hand on to the others (bytes; the same on all ranks; default: 4 MiB)",
+        MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->spread_min);
     register_var("scratch_bytes",
                  "GPU memory per rank and communicator through which collectives move what is in "
                  "no window, made when it is needed first (bytes; 0: none, such calls are staged "
@@ -193,6 +200,7 @@ void coll_symm_policy_init(void)
         .copy_engine_min = UINT64_MAX,
         .gpu_max_ranks = SYMM_REDUCE_MAX_RANKS,
         .scratch_bytes = component->scratch_bytes,
+        .spread_min = component->spread_min,
         .algorithm = (coll_symm_algorithm_t) component->algorithm,
         .copy_engine_only = component->copy_engine_only,
         .max_multiprocessors = all_if_none(component->max_sms),

@@ -466,6 +466,18 @@ static void every_size_in_the_window(void)
     }
 }
 
+/* Whether this broadcast's root leaves part of the work to the others. */
+static bool is_spread(const call_t *c)
+{
+#ifdef SCRATCH_BYTES
+    return SYMM_KIND_CUDA_DEVICE == mt_kind && 2 < mt_size && BCAST == c->collective &&
+           2000 <= c->bytes;
+#else
+    (void) c;
+    return false;
+#endif
+}
+
 static void every_root(void)
 {
     static const collective_t rooted[] = {BCAST, GATHER, GATHERV, SCATTER, SCATTERV};
@@ -473,7 +485,11 @@ static void every_root(void)
         for (int root = 0; root < mt_size; ++root) {
             call_t c = call_on(MPI_COMM_WORLD, rooted[i], 3000, PLACE_WINDOW, PLACE_SECOND_WINDOW);
             c.root = root;
+            symm_stats_t before = mt_stats();
             check_call(&c);
+            if (is_spread(&c)) {
+                CHECK_SERVED(&before, "copy_spread");
+            }
             c.bytes = 50;
             check_call(&c);
         }
@@ -659,6 +675,7 @@ int main(int argc, char **argv)
 {
 #ifdef SCRATCH_BYTES
     mt_set_param("coll_symm_scratch_bytes", SCRATCH_BYTES);
+    mt_set_param("coll_symm_spread_min", "2000");
 #endif
     mt_init(&argc, &argv, "coll_move");
     if (make_windows()) {

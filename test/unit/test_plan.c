@@ -241,6 +241,96 @@ static void other_reductions(void **state)
     }
 }
 
+/* Data movements in which all that takes part is in GPU windows: inputs and outputs that a rank
+ * does not have are nowhere. */
+static void rooted_movements(void **state)
+{
+    static const struct {
+        coll_symm_collective_t collective;
+        bool to_root;
+    } rooted[] = {{COLL_SYMM_BCAST, false},
+                  {COLL_SYMM_SCATTER, false},
+                  {COLL_SYMM_SCATTERV, false},
+                  {COLL_SYMM_GATHER, true},
+                  {COLL_SYMM_GATHERV, true}};
+    (void) state;
+    policy.spread_min = UINT64_MAX >> 8;
+    for (int i = 0; i < 5; ++i) {
+        show_alike(rooted[i].collective, gpu_window, gpu_window, 5000);
+        for (int r = 0; r < RANKS; ++r) {
+            bool root = 1 == r;
+            all[r].root = 1;
+            all[r].send_place = root || rooted[i].to_root ? gpu_window : COLL_SYMM_NOWHERE;
+            all[r].recv_place = root || !rooted[i].to_root ? gpu_window : COLL_SYMM_NOWHERE;
+        }
+        assert_path(PUSH);
+        all[0].root = 2;
+        assert_int_equal(choose(RANKS).code, MPI_ERR_ROOT);
+    }
+}
+
+static void large_broadcasts_are_spread(void **state)
+{
+    (void) state;
+    policy.spread_min = 1000;
+    for (uint64_t bytes = 999; bytes <= 1000; ++bytes) {
+        show_alike(COLL_SYMM_BCAST, gpu_window, gpu_window, bytes);
+        assert_int_equal(choose(3).path, 1000 == bytes ? COLL_SYMM_COPY_SPREAD : PUSH);
+        assert_int_equal(choose(2).path, PUSH); /* there is nobody to hand it on to */
+        show_alike(COLL_SYMM_BCAST, host_window, host_window, bytes);
+        assert_int_equal(choose(3).path, PULL);
+        show_alike(COLL_SYMM_ALLTOALL, gpu_window, gpu_window, bytes);
+        assert_int_equal(choose(3).path, PUSH);
+    }
+}
+
+/* In place, an all-to-all's outputs are others' inputs: these go through scratch, or elsewhere. */
+static void all_to_all_in_place(void **state)
+{
+    static const coll_symm_collective_t swaps[] = {COLL_SYMM_ALLTOALL, COLL_SYMM_ALLTOALLV,
+                                                   COLL_SYMM_ALLTOALLW};
+    (void) state;
+    for (int i = 0; i < 3; ++i) {
+        policy.scratch_bytes = 1 << 20;
+        show_alike(swaps[i], gpu_window, gpu_window, 5000);
+        set_all(COLL_SYMM_IN_PLACE, COLL_SYMM_AUTO);
+        assert_path(VIA);
+        assert_true(coll_symm_lands_in_scratch(&all[0]));
+        policy.scratch_bytes = 0;
+        assert_path(NEXT);
+        show_alike(swaps[i], host_window, host_window, 5000);
+        set_all(COLL_SYMM_IN_PLACE, COLL_SYMM_AUTO);
+        assert_path(NEXT);
+    }
+    show_alike(COLL_SYMM_ALLGATHERV, gpu_window, gpu_window, 5000);
+    set_all(COLL_SYMM_IN_PLACE, COLL_SYMM_AUTO);
+    assert_path(PUSH);
+}
+
+/* Counts per rank may differ, of all others they must be the same. */
+static void counts_per_rank(void **state)
+{
+    (void) state;
+    for (uint8_t c = COLL_SYMM_ALLREDUCE; c < COLL_SYMM_COLLECTIVES; ++c) {
+        show_alike((coll_symm_collective_t) c, gpu_window, gpu_window, 5000);
+        all[2].bytes = 6000;
+        bool mismatch = MPI_ERR_TRUNCATE == choose(RANKS).code;
+        assert_true(mismatch != coll_symm_traits(c)->rows);
+    }
+}
+
+static void policies_that_differ_show(void **state)
+{
+    coll_symm_policy_t other = policy;
+    (void) state;
+    assert_int_equal(coll_symm_policy_sum(&policy), coll_symm_policy_sum(&other));
+    other.algorithm = COLL_SYMM_NEXT;
+    assert_int_not_equal(coll_symm_policy_sum(&policy), coll_symm_policy_sum(&other));
+    other = policy;
+    other.one_shot_max[1] ^= 4096;
+    assert_int_not_equal(coll_symm_policy_sum(&policy), coll_symm_policy_sum(&other));
+}
+
 static void pieces_of_scratch(void **state)
 {
     (void) state;
@@ -606,7 +696,8 @@ static void properties_of_every_plan(void **state)
     }
     policy.scratch_bytes = 0;
     for (int path = 0; path < COLL_SYMM_PATHS; ++path) {
-        assert_true(COLL_SYMM_LOCAL == path || 0 < seen[path]); /* the test sees all of them */
+        bool elsewhere = COLL_SYMM_LOCAL == path || COLL_SYMM_COPY_SPREAD == path;
+        assert_true(elsewhere || 0 < seen[path]); /* the test sees all of them */
     }
 }
 
@@ -711,6 +802,11 @@ int main(void)
         cmocka_unit_test(allreduce_with_scratch),
         cmocka_unit_test(two_shot_by_copy_engine),
         cmocka_unit_test(other_reductions),
+        cmocka_unit_test(rooted_movements),
+        cmocka_unit_test(large_broadcasts_are_spread),
+        cmocka_unit_test(all_to_all_in_place),
+        cmocka_unit_test(counts_per_rank),
+        cmocka_unit_test(policies_that_differ_show),
         cmocka_unit_test(pieces_of_scratch),
         cmocka_unit_test(payload),
         cmocka_unit_test(size_limit_of_one_shot),

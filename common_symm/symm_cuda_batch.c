@@ -17,6 +17,10 @@
 #define PIECE_BYTES (PIECES * sizeof(symm_batch_piece_t))
 #define SLOT_BYTES  (PIECE_BYTES + SYMM_CUDA_BATCH_DATA)
 
+/* Bytes of a slot's data that one move may take beside its own: to be aligned, and for the bytes
+ * that come out of the piece before it. */
+#define ALIGNING 64
+
 /* Units beyond which nothing more is gathered, far from where their number overflows. */
 #define UNITS_MAX (1u << 28)
 
@@ -118,6 +122,13 @@ static int create(symm_queue_t *queue)
 
 /* ---- gathering ---- */
 
+/* Whether the open slot takes one more move with len bytes of data. */
+static inline bool has_room(const slot_t *slot, size_t len)
+{
+    return !slot->launched && 2 * SYMM_BATCH_CUTS <= PIECES - slot->piece_count &&
+           UNITS_MAX > slot->unit_count && slot->data_used + ALIGNING + len <= SYMM_CUDA_BATCH_DATA;
+}
+
 /* Appends the pieces of rows. */
 static void append_pieces(slot_t *slot, const symm_rows_t *rows)
 {
@@ -150,7 +161,7 @@ static inline void append_run(slot_t *slot, uint64_t dst, uint64_t src, size_t l
 {
     symm_batch_piece_t *last = &slot->pieces[slot->piece_count - 1];
     if (0 < slot->piece_count && last->dst + last->len == dst && last->src + last->len == src &&
-        1 == last->rows) {
+        1 == last->rows && SYMM_BATCH_INSIDE != last->src) {
         last->len += len;
         slot->grown = true;
         return;
@@ -205,16 +216,62 @@ void symm_cuda_batch_put(symm_queue_t *queue, const symm_rows_t *rows)
     append(slot, &move);
 }
 
-void symm_cuda_batch_put_run(symm_queue_t *queue, void *dst, const void *src, size_t len)
+/* Copies a few bytes; those of the most frequent length without a call. */
+static inline void copy_few(void *dst, const void *src, size_t len)
 {
-    slot_t *slot = queue->batch->open;
-    size_t at = take_data(slot, len, dst);
     if (sizeof(uint64_t) == len) {
-        memcpy(slot->data + at, src, sizeof(uint64_t)); /* the most frequent one, without a call */
+        memcpy(dst, src, sizeof(uint64_t));
     } else {
-        memcpy(slot->data + at, src, len);
+        memcpy(dst, src, len);
     }
-    append_run(slot, (uintptr_t) dst, at, len);
+}
+
+/* Takes the last piece's bytes out of it, to where others can follow them. */
+static void move_outside(slot_t *slot, symm_batch_piece_t *last)
+{
+    size_t at = take_data(slot, last->len, (const void *) (uintptr_t) last->dst);
+    memcpy(slot->data + at, last->inside, last->len);
+    last->src = at;
+    last->dst_pitch = 0;
+    last->src_pitch = 0;
+    slot->grown = true;
+}
+
+/* Takes a run of a few bytes into a piece of its own. Returns false when it goes on where the last
+ * piece ends. */
+static inline bool put_inside(slot_t *slot, void *dst, const void *src, size_t len)
+{
+    symm_batch_piece_t *last = &slot->pieces[slot->piece_count - 1];
+    if (0 < slot->piece_count && (uintptr_t) dst == last->dst + last->len && 1 == last->rows) {
+        if (SYMM_BATCH_INSIDE == last->src) {
+            move_outside(slot, last);
+        }
+        return false;
+    }
+    settle(slot);
+    symm_batch_piece_t *piece = &slot->pieces[slot->piece_count++];
+    symm_batch_inside(piece, (uintptr_t) dst, len, slot->unit_count++);
+    copy_few(piece->inside, src, len);
+    return true;
+}
+
+/* The fast path is one call: it looks for room by itself. */
+int symm_cuda_batch_put_run(symm_queue_t *queue, void *dst, const void *src, size_t len)
+{
+    if (NULL == queue->batch || !has_room(queue->batch->open, len)) {
+        size_t room;
+        int rc = symm_cuda_batch_room(queue, len, &room);
+        if (MPI_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    slot_t *slot = queue->batch->open;
+    if (SYMM_BATCH_INSIDE_MAX < len || !put_inside(slot, dst, src, len)) {
+        size_t at = take_data(slot, len, dst);
+        memcpy(slot->data + at, src, len);
+        append_run(slot, (uintptr_t) dst, at, len);
+    }
+    return MPI_SUCCESS;
 }
 
 static int add_delivery(slot_t *slot, const symm_rows_t *delivery)
@@ -355,12 +412,6 @@ void symm_cuda_batch_finish(symm_queue_t *queue, uint32_t done, int rc)
 
 /* ---- making room ---- */
 
-static bool has_room(const slot_t *slot, size_t len)
-{
-    return !slot->launched && 2 * SYMM_BATCH_CUTS <= PIECES - slot->piece_count &&
-           UNITS_MAX > slot->unit_count && slot->data_used + 15 + len <= SYMM_CUDA_BATCH_DATA;
-}
-
 /* Launches the open slot, and waits until the next one is free. */
 static int next_slot(symm_queue_t *queue)
 {
@@ -384,7 +435,7 @@ int symm_cuda_batch_room(symm_queue_t *queue, size_t len, size_t *room_p)
         rc = next_slot(queue);
     }
     if (MPI_SUCCESS == rc) {
-        *room_p = SYMM_CUDA_BATCH_DATA - 15 - queue->batch->open->data_used;
+        *room_p = SYMM_CUDA_BATCH_DATA - ALIGNING - queue->batch->open->data_used;
     }
     return rc;
 }

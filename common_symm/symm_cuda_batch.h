@@ -35,8 +35,8 @@ void symm_cuda_batch_rows(symm_queue_t *queue, const symm_rows_t *rows);
 /* Gathers a move from ordinary host memory, whose bytes are taken at once. */
 void symm_cuda_batch_put(symm_queue_t *queue, const symm_rows_t *rows);
 
-/* The same for one run of bytes, at least 1. */
-void symm_cuda_batch_put_run(symm_queue_t *queue, void *dst, const void *src, size_t len);
+/* The same for one run of bytes, at least 1 and at most 64 KiB, making room by itself. */
+int symm_cuda_batch_put_run(symm_queue_t *queue, void *dst, const void *src, size_t len);
 
 /* Gathers a move to ordinary host memory, which is written when the batch is complete. Returns
  * MPI_SUCCESS or MPI_ERR_NO_MEM. */

@@ -96,12 +96,13 @@ int symm_cuda_transfer(symm_queue_t *queue, void *dst, const void *src, size_t l
         return symm_cuda_copy(queue, SYMM_LANE_MAIN, dst, src, len);
     }
     symm_cuda_queue_lock(queue);
-    int rc = symm_cuda_batch_room(queue, data, &room);
-    if (MPI_SUCCESS == rc && is_put(ends)) {
-        symm_cuda_batch_put_run(queue, dst, src, len);
-    } else if (MPI_SUCCESS == rc) {
+    int rc;
+    if (is_put(ends)) {
+        rc = symm_cuda_batch_put_run(queue, dst, src, len);
+    } else {
         symm_rows_t rows = {.dst = dst, .src = src, .len = len, .rows = 1};
-        rc = gather(queue, ends, &rows);
+        rc = symm_cuda_batch_room(queue, data, &room);
+        rc = MPI_SUCCESS == rc ? gather(queue, ends, &rows) : rc;
     }
     symm_cuda_queue_unlock(queue);
     return rc;

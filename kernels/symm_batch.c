@@ -65,6 +65,12 @@ symm_rows_t symm_batch_unit(const symm_batch_piece_t *piece, uint32_t unit)
     uint64_t from = cut ? (uint64_t) (unit % piece->split) * SYMM_BATCH_UNIT : 0;
     uint64_t len = piece->len - from;
     uint64_t rows = cut ? 1 : piece->rows - row;
+    if (SYMM_BATCH_INSIDE == piece->src) {
+        return (symm_rows_t){.dst = (char *) (uintptr_t) piece->dst,
+                             .src = (const char *) piece->inside,
+                             .len = piece->len,
+                             .rows = 1};
+    }
     return (symm_rows_t){
         .dst = (char *) (uintptr_t) (piece->dst + row * (uint64_t) piece->dst_pitch + from),
         .src = (char *) (uintptr_t) (piece->src + row * (uint64_t) piece->src_pitch + from),

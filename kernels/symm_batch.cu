@@ -110,15 +110,17 @@ __device__ __forceinline__ unit unit_of(const symm_batch_piece_t &piece, uint32_
     const uint64_t rows_left = piece.rows - row;
     const uint32_t rows =
         cut ? 1 : (rows_left < piece.split ? static_cast<uint32_t>(rows_left) : piece.split);
-    const unsigned char *src = piece.src < SYMM_BATCH_DATA_MAX
+    const bool inside = SYMM_BATCH_INSIDE == piece.src;
+    const unsigned char *src = inside ? piece.inside
+                               : piece.src < SYMM_BATCH_DATA_MAX
                                    ? data + piece.src
                                    : reinterpret_cast<const unsigned char *>(piece.src);
     unit u;
 
-    u.dst = reinterpret_cast<unsigned char *>(piece.dst) + row * piece.dst_pitch + from;
-    u.src = src + row * piece.src_pitch + from;
-    u.dst_pitch = piece.dst_pitch;
-    u.src_pitch = piece.src_pitch;
+    u.dst_pitch = inside ? 0 : piece.dst_pitch;
+    u.src_pitch = inside ? 0 : piece.src_pitch;
+    u.dst = reinterpret_cast<unsigned char *>(piece.dst) + row * u.dst_pitch + from;
+    u.src = src + row * u.src_pitch + from;
     u.words = len / piece.width;
     u.total = rows * u.words;
     return u;
@@ -226,7 +228,8 @@ __launch_bounds__(SYMM_BATCH_THREADS, SYMM_BATCH_BLOCKS_PER_MULTIPROCESSOR) void
         piece = found;
     }
     while (at < end) {
-        const uint32_t count = smaller(p.piece_count - piece, SLICE);
+        /* Every piece has a unit at least, so that a block needs no more pieces than units. */
+        const uint32_t count = smaller(smaller(p.piece_count - piece, SLICE), end - at);
 
         load_slice(slice, pieces + piece, count);
         __syncthreads();

@@ -32,6 +32,11 @@ extern "C" {
 /* A source below this is an offset into the batch's data, not an address. */
 #define SYMM_BATCH_DATA_MAX ((uint64_t) 1 << 20)
 
+/* The source of a single row that is in the piece itself, and its most bytes: so the GPU has it
+ * with the piece, and not a round trip later. */
+#define SYMM_BATCH_INSIDE     UINT64_MAX
+#define SYMM_BATCH_INSIDE_MAX 16
+
 /* Bytes of pieces and data that travel in the kernel's parameters, where the GPU has them at once;
  * more stays in mapped host memory, two round trips over PCIe away. */
 #define SYMM_BATCH_CARRIED 1024
@@ -42,8 +47,13 @@ typedef struct symm_batch_piece {
     uint64_t src;
     uint64_t len;
     uint64_t rows;
-    int64_t dst_pitch;
-    int64_t src_pitch;
+    union {
+        struct {
+            int64_t dst_pitch;
+            int64_t src_pitch;
+        };
+        unsigned char inside[SYMM_BATCH_INSIDE_MAX]; /* the source, when src says so */
+    };
     uint32_t first_unit;
     uint32_t units;
     uint32_t split;
@@ -82,7 +92,22 @@ static inline uint32_t symm_batch_width(uint64_t bits)
     return (uint32_t) (bits & -bits);
 }
 
-/* Writes the piece of such a run. */
+/* Writes the piece of a run with its bytes inside; at most SYMM_BATCH_INSIDE_MAX, which the caller
+ * copies. */
+static inline void symm_batch_inside(symm_batch_piece_t *piece, uint64_t dst, uint64_t len,
+                                     uint32_t unit)
+{
+    piece->dst = dst;
+    piece->src = SYMM_BATCH_INSIDE;
+    piece->len = len;
+    piece->rows = 1;
+    piece->first_unit = unit;
+    piece->units = 1;
+    piece->split = 1;
+    piece->width = symm_batch_width(dst | len);
+}
+
+/* Writes the piece of a simple run. */
 static inline void symm_batch_simple(symm_batch_piece_t *piece, uint64_t dst, uint64_t src,
                                      uint64_t len, uint32_t unit)
 {

@@ -28,15 +28,17 @@ static bool check_piece(const symm_batch_piece_t *piece, uint32_t first_unit)
 {
     uint64_t pitches =
         1 < piece->rows ? (uint64_t) piece->dst_pitch | (uint64_t) piece->src_pitch : 0;
-    uint64_t bits = piece->dst | piece->src | piece->len | pitches;
+    bool inside = SYMM_BATCH_INSIDE == piece->src;
+    uint64_t bits = piece->dst | (inside ? 0 : piece->src) | piece->len | pitches;
     bool cut = SYMM_BATCH_UNIT < piece->len;
     uint64_t shares = cut ? piece->len : piece->rows;
     uint64_t share = cut ? SYMM_BATCH_UNIT : piece->split;
     uint64_t units = 0 == share ? 0 : (shares + share - 1) / share * (cut ? piece->rows : 1);
     bool good =
-        0 < piece->len && 0 < piece->rows && first_unit == piece->first_unit &&
-        units == piece->units && 0 < piece->width && 16 >= piece->width &&
-        0 == (piece->width & (piece->width - 1)) && 0 == bits % piece->width &&
+        (!inside || (1 == piece->rows && SYMM_BATCH_INSIDE_MAX >= piece->len)) && 0 < piece->len &&
+        0 < piece->rows && first_unit == piece->first_unit && units == piece->units &&
+        0 < piece->width && 16 >= piece->width && 0 == (piece->width & (piece->width - 1)) &&
+        0 == bits % piece->width &&
         (cut ? piece->split * piece->rows == units : piece->split * piece->len <= SYMM_BATCH_UNIT);
     if (!good) {
         (void) fake_misuse(CUDA_SUCCESS,
@@ -63,11 +65,13 @@ static bool run_unit(const fake_run_t *run, const symm_batch_piece_t *piece, uin
                      const unsigned char *data, bool data_is_ours)
 {
     symm_rows_t rows = symm_batch_unit(piece, unit);
+    bool inside = SYMM_BATCH_INSIDE == piece->src;
     bool offset = SYMM_BATCH_DATA_MAX > piece->src;
     const char *src = offset ? (const char *) data + (uintptr_t) rows.src : rows.src;
     rows.dst = touch_side(run, "destination", rows.dst, &rows, rows.dst_pitch, true);
-    rows.src =
-        offset && data_is_ours ? src : touch_side(run, "source", src, &rows, rows.src_pitch, false);
+    rows.src = inside || (offset && data_is_ours)
+                   ? src
+                   : touch_side(run, "source", src, &rows, rows.src_pitch, false);
     if (NULL == rows.dst || NULL == rows.src) {
         return false;
     }

@@ -19,6 +19,9 @@
 /* Bytes of a buffer for what the host cannot touch where it is. */
 #define BOUNCE_BYTES ((size_t) 16 << 10)
 
+/* Rows in that buffer, where the target's memory is not mapped. */
+#define REMOTE_ROWS 64
+
 static symm_window_control_t *control_of(const osc_symm_updates_t *updates)
 {
     return updates->module->window->mapping->control;
@@ -153,22 +156,33 @@ static int update_host_row(osc_symm_updates_t *updates, const osc_symm_rows_t *r
     return rc;
 }
 
-/* Updates a row of memory that is not mapped: reads, combines, writes. */
-static int update_remote_row(osc_symm_updates_t *updates, const osc_symm_rows_t *row)
+/* Updates rows of memory that is not mapped, at most REMOTE_ROWS that fit the buffer together:
+ * reads, combines, writes. */
+static int update_remote_rows(osc_symm_updates_t *updates, const osc_symm_rows_t *rows)
 {
     _Alignas(64) char buffer[BOUNCE_BYTES];
     const ompi_osc_symm_module_t *module = updates->module;
     const osc_symm_element_t *element = updates->element;
-    size_t len = span_of(element, row->count);
-    struct iovec local = {buffer, len};
-    struct iovec remote = {row->target, len};
+    size_t len = span_of(element, rows->count);
+    size_t pitch = element->size * rows->count; /* keeps rows aligned */
+    struct iovec local[REMOTE_ROWS], remote[REMOTE_ROWS];
+    for (uint64_t r = 0; r < rows->rows; ++r) {
+        local[r] = (struct iovec){buffer + r * pitch, len};
+        remote[r] = (struct iovec){rows->target + (ptrdiff_t) r * rows->target_pitch, len};
+    }
     close_gate(updates);
-    int rc = ompi_osc_symm_remote_read(module, &updates->place, &local, 1, &remote, 1);
-    if (MPI_SUCCESS == rc) {
-        rc = update_alone(updates, buffer, row->origin, row->result, row->count);
+    int rc =
+        ompi_osc_symm_remote_read(module, &updates->place, local, rows->rows, remote, rows->rows);
+    for (uint64_t r = 0; MPI_SUCCESS == rc && r < rows->rows; ++r) {
+        ptrdiff_t n = (ptrdiff_t) r;
+        rc = update_alone(updates, buffer + r * pitch,
+                          NULL == rows->origin ? NULL : rows->origin + n * rows->origin_pitch,
+                          NULL == rows->result ? NULL : rows->result + n * rows->result_pitch,
+                          rows->count);
     }
     if (MPI_SUCCESS == rc && SYMM_ATOMIC_NO_OP != element->op) {
-        rc = ompi_osc_symm_remote_write(module, &updates->place, &local, 1, &remote, 1);
+        rc = ompi_osc_symm_remote_write(module, &updates->place, local, rows->rows, remote,
+                                        rows->rows);
     }
     open_gate(updates);
     return rc;
@@ -191,7 +205,7 @@ static int update_bounced_row(osc_symm_updates_t *updates, const osc_symm_rows_t
     }
     if (MPI_SUCCESS == rc) {
         rc = OSC_SYMM_REACH_MAPPED == updates->place.reach ? update_host_row(updates, &bounced)
-                                                           : update_remote_row(updates, &bounced);
+                                                           : update_remote_rows(updates, &bounced);
     }
     if (MPI_SUCCESS == rc && row->result != bounced.result) {
         rc = symm_copy_blocking(row->result, result, len);
@@ -199,12 +213,34 @@ static int update_bounced_row(osc_symm_updates_t *updates, const osc_symm_rows_t
     return rc;
 }
 
+/* Updates rows of memory that is not mapped, many at a time. */
+static int update_remote(osc_symm_updates_t *updates, const osc_symm_rows_t *rows)
+{
+    uint64_t most = BOUNCE_BYTES / (updates->element->size * rows->count);
+    most = most < REMOTE_ROWS ? most : REMOTE_ROWS;
+    int rc = MPI_SUCCESS;
+    for (uint64_t r = 0; MPI_SUCCESS == rc && r < rows->rows; r += most) {
+        ptrdiff_t n = (ptrdiff_t) r;
+        osc_symm_rows_t some = *rows;
+        some.rows = rows->rows - r < most ? rows->rows - r : most;
+        some.target = rows->target + n * rows->target_pitch;
+        some.origin = NULL == rows->origin ? NULL : rows->origin + n * rows->origin_pitch;
+        some.result = NULL == rows->result ? NULL : rows->result + n * rows->result_pitch;
+        rc = update_remote_rows(updates, &some);
+    }
+    return rc;
+}
+
 static int update_host(osc_symm_updates_t *updates, const osc_symm_rows_t *rows)
 {
-    bool direct = OSC_SYMM_REACH_MAPPED == updates->place.reach &&
-                  (NULL == rows->origin || SYMM_REACH_HOST == updates->origin) &&
-                  (NULL == rows->result || SYMM_REACH_HOST == updates->result);
+    bool mapped = OSC_SYMM_REACH_MAPPED == updates->place.reach;
+    bool touched = (NULL == rows->origin || SYMM_REACH_HOST == updates->origin) &&
+                   (NULL == rows->result || SYMM_REACH_HOST == updates->result);
+    bool direct = mapped && touched;
     size_t size = updates->element->size;
+    if (!mapped && touched && BOUNCE_BYTES >= size * rows->count) {
+        return update_remote(updates, rows);
+    }
     uint64_t step = direct ? rows->count : BOUNCE_BYTES / size;
     int rc = MPI_SUCCESS;
     for (uint64_t r = 0; MPI_SUCCESS == rc && r < rows->rows; ++r) {

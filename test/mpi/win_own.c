@@ -390,6 +390,45 @@ static void updates_are_atomic(void)
     own_free(&own);
 }
 
+/* All ranks add to the same blocks of rank 0's memory, many of them; the gaps stay as they are. */
+static void updates_of_many_blocks(void)
+{
+    enum { BLOCKS = 300, BLOCK = 3, STRIDE = 5, INTS = BLOCKS * STRIDE };
+    MPI_Win win;
+    MPI_Datatype blocks;
+    static int got[INTS], origin[BLOCKS * BLOCK], result[INTS];
+    own_t own = own_alloc(sizeof(got));
+    for (int i = 0; i < INTS; ++i) {
+        got[i] = i;
+        origin[i % (BLOCKS * BLOCK)] = 7 * (i % (BLOCKS * BLOCK));
+    }
+    mt_write(own.base, got, sizeof(got));
+    CHECK_OK(MPI_Type_vector(BLOCKS, BLOCK, STRIDE, MPI_INT, &blocks));
+    CHECK_OK(MPI_Type_commit(&blocks));
+    if (create(&own, 4, &win)) {
+        CHECK_OK(MPI_Win_fence(0, win));
+        CHECK_OK(MPI_Get_accumulate(origin, BLOCKS * BLOCK, MPI_INT, result, 1, blocks, 0, 0, 1,
+                                    blocks, MPI_SUM, win));
+        CHECK_OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+        CHECK_OK(MPI_Win_free(&win));
+    }
+    mt_read(got, own.base, sizeof(got));
+    long wrong = 0;
+    for (int i = 0; i < INTS - (STRIDE - BLOCK); ++i) {
+        bool inside = i % STRIDE < BLOCK;
+        int added = inside ? 7 * (i / STRIDE * BLOCK + i % STRIDE) : 0;
+        wrong += got[i] == i + (0 == mt_rank ? mt_size * added : 0) ? 0 : 1;
+        /* What was there before: some number of ranks had added theirs. */
+        int before = result[i] - i;
+        wrong += inside ? (0 != added &&
+                           (0 != before % added || 0 > before || before / added >= mt_size))
+                        : 0 != result[i];
+    }
+    CHECK_INT(0, wrong);
+    CHECK_OK(MPI_Type_free(&blocks));
+    own_free(&own);
+}
+
 /* Rank 0 polls its memory with operations alone until all others have changed it: they must be let
  * in, though some of them may need rank 0's own hand. */
 static void polling_lets_others_in(void)
@@ -652,6 +691,7 @@ int main(int argc, char **argv)
     MT_RUN(origins_of_every_kind);
     MT_RUN(other_epochs_work);
     MT_RUN(updates_are_atomic);
+    MT_RUN(updates_of_many_blocks);
     MT_RUN(polling_lets_others_in);
     MT_RUN(regions_are_reached_by_address);
     MT_RUN(what_is_not_attached_is_refused);

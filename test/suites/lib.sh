@@ -7,7 +7,7 @@
 #   SYMM_SUITE_BUILDDIR    the build folder of symm, whose components are tested     [.]
 #   SYMM_SUITE_OSC         value of --mca osc; "stock" for what Open MPI itself does [symm]
 #   SYMM_SUITE_MPIRUN_ARGS further arguments of mpirun, split at blanks
-#   SYMM_SUITE_TIMEOUT     seconds for one test                                      [60]
+#   SYMM_SUITE_TIMEOUT     seconds for one test                                      [180]
 #   SYMM_SUITE_ONLY        an extended regular expression of names; others are left out
 #   MPIRUN                 mpirun                                                    [in PATH]
 
@@ -85,7 +85,7 @@ run_one()
     local name=$1 ranks=$2 log=$3 rc
     shift 3
     local tag=$name.$$.$RANDOM
-    SYMM_SUITE_TAG=$tag timeout -k 5 "${SYMM_SUITE_TIMEOUT:-60}" "${suite_mpirun[@]}" \
+    SYMM_SUITE_TAG=$tag timeout -k 5 "${SYMM_SUITE_TIMEOUT:-180}" "${suite_mpirun[@]}" \
         -x SYMM_SUITE_TAG -np "$ranks" "$@" > "$log" 2>&1 < /dev/null
     rc=$?
     test "$rc" -eq 0 || reap "$tag"

@@ -292,6 +292,43 @@ static void ranges_by_true_bounds(void)
     mt_barrier();
 }
 
+/* Rows so far apart that 32 bits do not hold their places. */
+static void rows_beyond_four_gib(void)
+{
+    enum { ROWS = 5, LEN = 100 };
+    const size_t pitch = ((size_t) 1 << 30) + 4096;
+    mt_win_t w;
+    MPI_Datatype rows;
+    char data[ROWS * LEN], got[ROWS * LEN];
+    if (SYMM_KIND_CUDA_DEVICE != mt_kind || 4 < mt_size) {
+        mt_note("left out, for GPU memory and up to 4 ranks only");
+        return;
+    }
+    if (!mt_allocate(ROWS * pitch, 1, MPI_COMM_WORLD, &w)) {
+        return;
+    }
+    for (size_t row = 0; row < ROWS; ++row) {
+        mt_poison(w.base + row * pitch, LEN + MT_GUARD);
+    }
+    mt_pattern(data, sizeof(data), mt_seed(mt_rank, ++round_number));
+    CHECK_OK(MPI_Type_create_hvector(ROWS, LEN, (MPI_Aint) pitch, MPI_BYTE, &rows));
+    CHECK_OK(MPI_Type_commit(&rows));
+    CHECK_OK(MPI_Win_fence(0, w.win));
+    CHECK_OK(MPI_Put(data, sizeof(data), MPI_BYTE, (mt_rank + 1) % mt_size, 0, 1, rows, w.win));
+    CHECK_OK(MPI_Win_fence(0, w.win));
+    CHECK_OK(MPI_Get(got, sizeof(got), MPI_BYTE, (mt_rank + 1) % mt_size, 0, 1, rows, w.win));
+    CHECK_OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, w.win));
+    CHECK(0 == memcmp(data, got, sizeof(got)));
+    mt_pattern(data, sizeof(data), mt_seed((mt_rank + mt_size - 1) % mt_size, round_number));
+    for (size_t row = 0; row < ROWS; ++row) {
+        mt_read(got, w.base + row * pitch, LEN);
+        CHECK(0 == memcmp(data + row * LEN, got, LEN));
+        CHECK_POISON(w.base + row * pitch + LEN, MT_GUARD);
+    }
+    CHECK_OK(MPI_Type_free(&rows));
+    mt_win_free(&w);
+}
+
 /* Our component did it, and counted the bytes of data without gaps. */
 static void operations_are_counted(void)
 {
@@ -321,6 +358,7 @@ int main(int argc, char **argv)
         MT_RUN(random_types);
         MT_RUN(rows_of_many_lengths);
         MT_RUN(irregular_pieces);
+        MT_RUN(rows_beyond_four_gib);
         for (int place = 0; place < MT_MEMORY_COUNT; ++place) {
             if (NULL != plain[place]) {
                 mt_free((mt_memory_t) place, plain[place]);

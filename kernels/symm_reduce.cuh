@@ -23,6 +23,10 @@
 constexpr uint32_t SYMM_PACK_BYTES = 16;
 constexpr uint32_t SYMM_PACKS = 4;
 
+/* The same where a pack is kept as 8 floats: 4 of them would spill on compute capability 8.0 and
+ * 10.0, and these bytes in flight are plenty for NVLink. */
+constexpr uint32_t SYMM_NARROW_PACKS = 2;
+
 /* Loads that a thread has in flight, all sources together: SYMM_PACKS packs of two sources, or one
  * pack of eight, as latency is all that counts where there are few packs. More would cost registers
  * that two blocks on a multiprocessor do not have. */
@@ -178,7 +182,7 @@ template <typename Op, typename T, typename A> struct symm_unit_element {
     using value_t = T;
     using accum_t = typename std::conditional<symm_narrow<T>::is, A, T>::type;
     static constexpr uint32_t bytes = sizeof(T);
-    static constexpr uint32_t loads = SYMM_LOADS;
+    static constexpr uint32_t loads = symm_element<T>::packs ? SYMM_LOADS : SYMM_LOADS / 2;
 
     static __device__ __forceinline__ value_t load(const unsigned char *at)
     {
@@ -320,6 +324,7 @@ struct symm_unit_16_bytes {
 
 /* 16 bytes of elements that are kept as they are. */
 template <typename Op, typename T, typename A> struct symm_unit_pack : symm_unit_16_bytes {
+    static constexpr uint32_t packs = SYMM_PACKS;
     static constexpr bool words = Op::bitwise || (!Op::carries && sizeof(T) <= 2);
     using accum_t = value_t;
     using lane_t = typename std::conditional<words, symm_word<T>, T>::type;
@@ -353,6 +358,7 @@ template <typename Op, typename T, typename A> struct symm_unit_pack : symm_unit
 
 /* 16 bytes of 16-bit floats, kept as 8 floats. */
 template <typename Op, typename T> struct symm_unit_narrow_pack : symm_unit_16_bytes {
+    static constexpr uint32_t packs = SYMM_NARROW_PACKS;
     static constexpr uint32_t words = SYMM_PACK_BYTES / sizeof(uint32_t);
 
     struct accum_t {
@@ -556,7 +562,7 @@ __device__ __forceinline__ void symm_reduce_run(const symm_reduce_params_t &p)
         const uint64_t packs = (p.count - head) / per_pack;
 
         symm_reduce_edges<element>(p, head, head + packs * per_pack);
-        symm_reduce_grid<pack, SYMM_PACKS>(p, head * sizeof(T), packs, thread);
+        symm_reduce_grid<pack, pack::packs>(p, head * sizeof(T), packs, thread);
     }
     symm_done_tell(p.done);
 }

@@ -532,6 +532,23 @@ static bool cuda_reaches(symm_device_t *device, const void *ptr)
     return CUDA_SUCCESS == look_at(ptr, &facts) && is_of(device, &facts);
 }
 
+static bool cuda_has_atomics(const symm_device_t *device, const void *mapped)
+{
+    pointer_facts_t facts;
+    int native = 0;
+    if (CUDA_SUCCESS != look_at(mapped, &facts) || 0 > facts.ordinal) {
+        return false;
+    }
+    return facts.ordinal == device->ordinal ||
+           (MPI_SUCCESS ==
+                symm_cuda_check_log(SYMM_LOG_DEBUG,
+                                    symm_cuda.cuDeviceGetP2PAttribute(
+                                        &native, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+                                        device->gpu, (CUdevice) facts.ordinal),
+                                    "cuDeviceGetP2PAttribute") &&
+            0 != native);
+}
+
 /* Whether pinned memory has for kernels the address that it has for the host. */
 static bool same_address(const void *ptr)
 {
@@ -611,6 +628,7 @@ const symm_device_ops_t symm_cuda_ops = {
     .queue_progress = symm_cuda_queue_progress,
     .queue_passed = symm_cuda_queue_passed,
     .reaches = cuda_reaches,
+    .has_atomics = cuda_has_atomics,
     .pointer_kind = cuda_pointer_kind,
     .in_use = symm_cuda_in_use,
     .offer = symm_cuda_offer,

@@ -196,6 +196,10 @@ typedef struct symm_device_ops {
     /* Whether kernels on device can read and write ptr, memory outside any window. */
     bool (*reaches)(symm_device_t *device, const void *ptr);
 
+    /* Whether the device's atomics on mapped memory are atomic to those of the other devices that
+     * have it mapped. False when that is not known. */
+    bool (*has_atomics)(const symm_device_t *device, const void *mapped);
+
     /* What ptr points to, by the driver's word; see symm_pointer_kind(). */
     symm_pointer_kind_t (*pointer_kind)(const void *ptr);
 

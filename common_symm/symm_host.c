@@ -309,6 +309,13 @@ static bool host_reaches(symm_device_t *device, const void *ptr)
     return SYMM_POINTER_HOST == symm_pointer_kind(ptr);
 }
 
+static bool host_has_atomics(const symm_device_t *device, const void *mapped)
+{
+    (void) device;
+    (void) mapped;
+    return true;
+}
+
 static symm_pointer_kind_t host_pointer_kind(const void *ptr)
 {
     (void) ptr;
@@ -387,6 +394,7 @@ const symm_device_ops_t symm_host_ops = {
     .queue_progress = host_queue_wait,
     .queue_passed = host_queue_passed,
     .reaches = host_reaches,
+    .has_atomics = host_has_atomics,
     .pointer_kind = host_pointer_kind,
     .in_use = host_in_use,
     .offer = host_offer,

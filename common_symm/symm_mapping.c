@@ -317,9 +317,25 @@ int symm_mapping_zero_pad(symm_mapping_t *mapping, symm_error_t *error)
     return MPI_SUCCESS == rc ? rc : symm_error_set(error, rc, "cannot zero the signal pad");
 }
 
+/* Notes for all ranks if this one lacks atomics on some segment. */
+static void note_atomics(symm_mapping_t *mapping)
+{
+    for (int r = 0; r < mapping->layout.size; ++r) {
+        const char *at = mapping->range + mapping->layout.seg[r].offset;
+        if (0 < mapping->layout.seg[r].len && !mapping->ops->has_atomics(mapping->device, at)) {
+            symm_log(SYMM_LOG_DEBUG,
+                     "%s: %s has no atomics on rank %d's memory: updates take turns instead",
+                     mapping->work->what, mapping->ops->describe(mapping->device), r);
+            /* Those who read it do after the agreement that follows. */
+            atomic_store_explicit(&mapping->control->no_atomics, 1, memory_order_relaxed);
+        }
+    }
+}
+
 /* Step 5, local: a queue, and a clean signal pad. */
 static int finish(symm_mapping_t *mapping)
 {
+    note_atomics(mapping);
     int rc = mapping->ops->queue_create(mapping->device, &mapping->queue, &mapping->work->error);
     return MPI_SUCCESS == rc ? symm_mapping_zero_pad(mapping, &mapping->work->error) : rc;
 }

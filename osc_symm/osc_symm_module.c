@@ -5,6 +5,7 @@
 #include "osc_symm.h"
 #include "osc_symm_request.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 static const ompi_osc_base_module_t module_table = {
@@ -44,13 +45,16 @@ static const ompi_osc_base_module_t module_table = {
  * different with memory of the program's own. NULL when memory is short. */
 static osc_symm_target_t *describe_targets(const symm_window_t *window)
 {
+    const symm_window_control_t *control = window->mapping->control;
+    bool locked = 0 != atomic_load_explicit(&control->no_atomics, memory_order_relaxed);
     osc_symm_target_t *targets = calloc((size_t) window->size, sizeof(*targets));
     for (int r = 0; NULL != targets && r < window->size; ++r) {
         targets[r] = (osc_symm_target_t){.base = symm_window_base(window, r),
                                          .size = window->parts[r].size,
                                          .disp_unit = window->parts[r].disp_unit,
                                          .reach = OSC_SYMM_REACH_MAPPED,
-                                         .kind = window->kind};
+                                         .kind = window->kind,
+                                         .locked = locked};
     }
     return targets;
 }

@@ -30,6 +30,7 @@ typedef struct own_record {
 typedef struct reach_record {
     int code;
     bool cma;                         /* reaches all of them */
+    bool atomics;                     /* its device has them on all GPU memory that it has mapped */
     uint8_t mapped[MAPPED_RANKS_MAX]; /* [size] */
 } reach_record_t;
 
@@ -255,6 +256,7 @@ static void reach_memory(connection_t *c, reach_record_t *mine)
 {
     int size = c->exchange->size;
     mine->cma = mca_osc_symm_component.cma;
+    mine->atomics = true;
     for (int r = 0; r < size; ++r) {
         osc_symm_target_t *target = &c->module->targets[r];
         bool myself = r == c->exchange->rank;
@@ -263,6 +265,9 @@ static void reach_memory(connection_t *c, reach_record_t *mine)
         void *address = myself ? c->module->window->base : NULL;
         if (!myself && 0 < target->size && !c->module->dynamic && size <= MAPPED_RANKS_MAX) {
             address = map_memory(c, r);
+        }
+        if (NULL != address && SYMM_KIND_CUDA_DEVICE == target->kind && 0 < target->size) {
+            mine->atomics = mine->atomics && c->own->gpu_ops->has_atomics(c->own->device, address);
         }
         target->base = NULL != address ? address : (char *) (uintptr_t) c->records[r].base;
         if (size <= MAPPED_RANKS_MAX) {
@@ -274,11 +279,11 @@ static void reach_memory(connection_t *c, reach_record_t *mine)
 }
 
 /* Decides how rank r's memory is reached, alike on all ranks. */
-static void settle_reach(const connection_t *c, int r, bool mapped)
+static void settle_reach(const connection_t *c, int r, bool mapped, bool atomics)
 {
     osc_symm_target_t *target = &c->module->targets[r];
     bool myself = r == c->exchange->rank;
-    target->locked = !mapped && 1 < c->exchange->size;
+    target->locked = !(mapped && atomics) && 1 < c->exchange->size;
     target->reach = mapped || myself ? OSC_SYMM_REACH_MAPPED
                     : c->own->cma    ? OSC_SYMM_REACH_CMA
                                      : OSC_SYMM_REACH_OWNER;
@@ -296,17 +301,19 @@ static int agree_on_reach(connection_t *c, const reach_record_t *mine)
     if (MPI_SUCCESS != rc) {
         return rc;
     }
+    bool atomics = true;
     c->own->cma = true;
     for (int r = 0; r < exchange->size; ++r) {
         exchange->codes[r] = records[r].code;
         c->own->cma = c->own->cma && records[r].cma;
+        atomics = atomics && records[r].atomics;
     }
     for (int r = 0; r < exchange->size; ++r) {
         bool mapped = !c->module->dynamic && exchange->size <= MAPPED_RANKS_MAX;
         for (int origin = 0; mapped && origin < exchange->size; ++origin) {
             mapped = 0 != records[origin].mapped[r];
         }
-        settle_reach(c, r, mapped);
+        settle_reach(c, r, mapped, atomics);
     }
     return symm_agree_gathered(exchange, &c->error, c->what);
 }

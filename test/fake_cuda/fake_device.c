@@ -85,6 +85,23 @@ CUresult CUDAAPI cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevic
     return CUDA_SUCCESS;
 }
 
+CUresult CUDAAPI cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib,
+                                         CUdevice srcDevice, CUdevice dstDevice)
+{
+    FAKE_ENTER(FAKE_NEEDS_INIT);
+    int a = checked_gpu(srcDevice);
+    int b = checked_gpu(dstDevice);
+    if (0 > a || 0 > b || a == b) {
+        return CUDA_ERROR_INVALID_DEVICE;
+    }
+    if (CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED != attrib) {
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "the fake does not know attribute %d",
+                           (int) attrib);
+    }
+    *value = fake_machine_atomics(a, b) ? 1 : 0;
+    return CUDA_SUCCESS;
+}
+
 /* The number of an attribute, -1 when the fake does not have it. */
 static int attribute_of(const fake_gpu_t *gpu, CUdevice_attribute attribute)
 {

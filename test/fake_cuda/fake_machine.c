@@ -5,6 +5,7 @@
  *         [vmm=1] [descriptors=1] [fabric=1]            (all on one line)
  *     peers all | none                                   every GPU reaches every other, or none
  *     peer 0 1                                           these two reach each other
+ *     atomics none                                       no GPU has atomics on another's memory
  *     enumerate 1                                        a process sees so many GPUs at most, as
  *                                                        with MIG
  *     # a comment
@@ -35,6 +36,7 @@ static struct {
     int enumerate;
     fake_gpu_t gpus[FAKE_GPUS_MAX];
     bool peers[FAKE_GPUS_MAX][FAKE_GPUS_MAX];
+    bool no_atomics;
     int visible_count;
     int visible[FAKE_GPUS_MAX];
     uint64_t hash;
@@ -194,6 +196,10 @@ static bool read_line(char *line)
     if (0 == strcmp(word, "peer")) {
         return read_peer(first, second);
     }
+    if (0 == strcmp(word, "atomics")) {
+        machine.no_atomics = NULL != first && 0 == strcmp(first, "none");
+        return machine.no_atomics;
+    }
     return 0 == strcmp(word, "enumerate") && NULL != first && read_int(first, &machine.enumerate);
 }
 
@@ -324,6 +330,11 @@ const fake_gpu_t *fake_machine_describe(int gpu)
 bool fake_machine_peers(int a, int b)
 {
     return a == b || machine.peers[a][b];
+}
+
+bool fake_machine_atomics(int a, int b)
+{
+    return a == b || (machine.peers[a][b] && !machine.no_atomics);
 }
 
 uint64_t fake_machine_hash(void)

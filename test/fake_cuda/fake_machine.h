@@ -42,6 +42,9 @@ const fake_gpu_t *fake_machine_describe(int gpu);
 /* Whether a can map memory of b; always true for a == b. */
 bool fake_machine_peers(int a, int b);
 
+/* Whether atomics of a on memory of b are atomic to others'; always true for a == b. */
+bool fake_machine_atomics(int a, int b);
+
 /* A number that processes have in common which see the same machine. */
 uint64_t fake_machine_hash(void);
 

@@ -6,6 +6,7 @@
 #include "mpi_test.h"
 #include "mpi_test_values.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -378,7 +379,16 @@ static void bad_calls_are_refused(void)
 
 int main(int argc, char **argv)
 {
+#ifdef RMA_FETCH_LOCKED
+    (void) setenv("FAKE_CUDA_MACHINE", SYMM_TEST_MACHINES "/two-pcie", 1);
+    mt_init(&argc, &argv, "rma_fetch_locked");
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    if (SYMM_KIND_SYSTEM == mt_kind || NULL == driver || NULL == dlsym(driver, "fake_cuda_count")) {
+        mt_skip("it is for the fake driver");
+    }
+#else
     mt_init(&argc, &argv, "rma_fetch");
+#endif
     if (mt_allocate(WINDOW_SIZE, 1, MPI_COMM_WORLD, &window)) {
         MT_RUN(fetch_every_op_and_type);
         MT_RUN(swap_every_type);

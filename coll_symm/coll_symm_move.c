@@ -132,18 +132,19 @@ static bool kernel_reaches(const symm_mapping_t *mapping, uint8_t place, const v
            (COLL_SYMM_DEVICE == place && mapping->ops->reaches(mapping->device, buffer));
 }
 
-/* Whether a kernel does the copies: it has them done sooner than copy engines where these are
- * small. Each rank's own affair, as its peers cannot tell. */
+/* Whether a kernel does the copies: it has several of them done sooner than copy engines where
+ * these are small. Each rank's own affair, as its peers cannot tell. */
 static bool wants_kernel(const coll_symm_call_t *call, const symm_mapping_t *mapping)
 {
     const coll_symm_copies_t *copies = &call->work->copies;
     const coll_symm_policy_t *policy = &call->module->policy;
     const coll_symm_descriptor_t *mine = &call->mine;
+    bool small = 1 < copies->count && sum_of(copies) <= policy->kernel_max;
     if (0 == mapping->ops->multiprocessors(mapping->device) || SYMM_MOVE_MAX < copies->count ||
         policy->copy_engine_only || COLL_SYMM_COPY_ENGINE == policy->algorithm) {
         return false;
     }
-    return (sum_of(copies) <= policy->kernel_max || COLL_SYMM_KERNEL == policy->algorithm) &&
+    return (small || COLL_SYMM_KERNEL == policy->algorithm) &&
            kernel_reaches(mapping, mine->send_place, call->send) &&
            kernel_reaches(mapping, mine->recv_place, call->recv);
 }

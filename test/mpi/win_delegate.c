@@ -145,6 +145,52 @@ static void other_flavours_go_to_other_components(void)
     CHECK_INT(before.windows_created, mt_stats().windows_created);
 }
 
+static void check_own(const char *kind, const char *required, bool dynamic, mt_memory_t memory,
+                      bool ours)
+{
+    symm_stats_t before = mt_stats();
+    MPI_Win win = MPI_WIN_NULL;
+    MPI_Info info;
+    char *base = mt_alloc(memory, 100);
+    CHECK_OK(MPI_Info_create(&info));
+    if (NULL != kind) {
+        CHECK_OK(MPI_Info_set(info, SYMM_INFO_MEMORY_KIND, kind));
+    }
+    if (NULL != required) {
+        CHECK_OK(MPI_Info_set(info, SYMM_INFO_REQUIRED, required));
+    }
+    int rc = dynamic ? MPI_Win_create_dynamic(info, MPI_COMM_WORLD, &win)
+                     : MPI_Win_create(base, 100, 1, info, MPI_COMM_WORLD, &win);
+    mt_context("%s of %s memory, kind %s", dynamic ? "dynamic" : "created", mt_memory_name(memory),
+               NULL == kind ? "none" : kind);
+    if (CHECK_OK(rc)) {
+        CHECK_INT(before.windows_created + (ours ? 1 : 0), mt_stats().windows_created);
+        if (!ours || NULL == kind) {
+            check_not_told(win);
+        }
+        CHECK_OK(MPI_Win_free(&win));
+    }
+    CHECK_OK(MPI_Info_free(&info));
+    mt_free(memory, base);
+}
+
+/* Memory of the program's own is ours to serve where the program says so, or where it is a GPU's.
+ */
+static void own_memory_is_ours_when_asked(void)
+{
+    check_own(NULL, NULL, false, MT_HOST, false);
+    check_own(NULL, NULL, true, MT_HOST, false);
+    check_own("system", NULL, false, MT_HOST, true);
+    check_own("system", "true", false, MT_HOST, true);
+    check_own("system", NULL, true, MT_HOST, true);
+    check_own("cuda:device", NULL, false, MT_HOST, false);
+    if (mt_all(mt_has_memory(MT_DEVICE))) {
+        check_own(NULL, NULL, false, MT_DEVICE, true);
+        check_own("cuda:device", "true", false, MT_DEVICE, true);
+        check_own("cuda:device", "true", true, MT_DEVICE, true);
+    }
+}
+
 /* A window of theirs gives collectives on it no reason to stop at us. */
 static void delegated_window_leaves_collectives_alone(void)
 {
@@ -193,6 +239,7 @@ int main(int argc, char **argv)
     MT_RUN(window_with_key_is_ours);
     MT_RUN(required_is_never_delegated);
     MT_RUN(other_flavours_go_to_other_components);
+    MT_RUN(own_memory_is_ours_when_asked);
     MT_RUN(delegated_window_leaves_collectives_alone);
     MT_RUN(ours_and_theirs_side_by_side);
     return mt_finish();

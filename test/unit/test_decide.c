@@ -327,6 +327,77 @@ static void failure_of_host_memory(void **state)
                      OSC_SYMM_FAIL);
 }
 
+/* ---- memory of the program's own ---- */
+
+/* Two ranks that bring memory of these kinds, with another component there for host memory. */
+static osc_symm_decision_t decide_memory(osc_symm_want_t want, osc_symm_memory_t first,
+                                         osc_symm_memory_t second, bool served, bool required)
+{
+    osc_symm_request_t requests[2] = {{.want = (uint8_t) want,
+                                       .has_next = 1,
+                                       .host = 1,
+                                       .memory = (uint8_t) first,
+                                       .served = served,
+                                       .required = required}};
+    osc_symm_decision_t decision;
+    requests[1] = requests[0];
+    requests[1].memory = (uint8_t) second;
+    osc_symm_decide(requests, 2, &decision);
+    return decision;
+}
+
+static void host_memory_is_for_others_unless_asked(void **state)
+{
+    const osc_symm_memory_t host = OSC_SYMM_MEMORY_SYSTEM;
+    (void) state;
+    assert_int_equal(decide_memory(OSC_SYMM_WANT_NOTHING, host, host, false, false).action,
+                     OSC_SYMM_DELEGATE);
+    assert_int_equal(decide_memory(OSC_SYMM_WANT_NOTHING, host, host, true, false).action,
+                     OSC_SYMM_USE);
+    osc_symm_decision_t asked = decide_memory(OSC_SYMM_WANT_SYSTEM, host, host, false, true);
+    assert_int_equal(asked.action, OSC_SYMM_USE);
+    assert_int_equal(asked.kind, SYMM_KIND_SYSTEM);
+    assert_string_equal(asked.reason, "");
+}
+
+static void gpu_memory_is_ours(void **state)
+{
+    const osc_symm_memory_t gpu = OSC_SYMM_MEMORY_CUDA;
+    const osc_symm_memory_t kinds[] = {OSC_SYMM_MEMORY_NONE, OSC_SYMM_MEMORY_SYSTEM, gpu};
+    (void) state;
+    for (int i = 0; i < 3; ++i) {
+        osc_symm_decision_t decision =
+            decide_memory(OSC_SYMM_WANT_NOTHING, kinds[i], gpu, false, false);
+        assert_int_equal(decision.action, OSC_SYMM_USE);
+        assert_int_equal(decision.kind, SYMM_KIND_CUDA_DEVICE);
+        assert_string_equal(decision.reason, "");
+    }
+    osc_symm_decision_t failed = decide_memory(OSC_SYMM_WANT_NOTHING, gpu, gpu, false, false);
+    osc_symm_decide_after_failure(&failed, MPI_ERR_UNSUPPORTED_OPERATION);
+    assert_int_equal(failed.action, OSC_SYMM_FAIL); /* no other component may have it */
+    assert_int_equal(failed.code, MPI_ERR_UNSUPPORTED_OPERATION);
+}
+
+static void memory_of_another_kind_than_named(void **state)
+{
+    const osc_symm_memory_t host = OSC_SYMM_MEMORY_SYSTEM;
+    const osc_symm_memory_t gpu = OSC_SYMM_MEMORY_CUDA;
+    (void) state;
+    assert_int_equal(decide_memory(OSC_SYMM_WANT_CUDA, host, gpu, false, true).action,
+                     OSC_SYMM_FAIL);
+    assert_int_equal(decide_memory(OSC_SYMM_WANT_SYSTEM, host, gpu, false, true).action,
+                     OSC_SYMM_FAIL);
+    assert_int_equal(decide_memory(OSC_SYMM_WANT_CUDA, host, host, false, false).action,
+                     OSC_SYMM_DELEGATE);
+    osc_symm_decision_t less = decide_memory(OSC_SYMM_WANT_SYSTEM, gpu, gpu, false, false);
+    assert_int_equal(less.action, OSC_SYMM_USE);
+    assert_int_equal(less.kind, SYMM_KIND_CUDA_DEVICE);
+    assert_string_not_equal(less.reason, ""); /* so get_info says nothing */
+    assert_int_equal(
+        decide_memory(OSC_SYMM_WANT_CUDA, OSC_SYMM_MEMORY_NONE, gpu, false, true).action,
+        OSC_SYMM_USE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +411,9 @@ int main(void)
         cmocka_unit_test(malformed_value_is_an_error),
         cmocka_unit_test(failure_of_gpu_memory),
         cmocka_unit_test(failure_of_host_memory),
+        cmocka_unit_test(host_memory_is_for_others_unless_asked),
+        cmocka_unit_test(gpu_memory_is_ours),
+        cmocka_unit_test(memory_of_another_kind_than_named),
     };
     return cmocka_run_group_tests_name("decide", tests, NULL, NULL);
 }

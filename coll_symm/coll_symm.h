@@ -60,6 +60,7 @@ typedef struct coll_symm_next {
     COLL_SYMM_LIST(COLL_SYMM_NEXT_FIELDS)
     COLL_SYMM_NONBLOCKING_LIST(COLL_SYMM_NEXT_FIELDS)
     COLL_SYMM_NEIGHBOR_LIST(COLL_SYMM_NEXT_FIELDS)
+    COLL_SYMM_PERSISTENT_LIST(COLL_SYMM_NEXT_FIELDS)
 } coll_symm_next_t;
 #undef COLL_SYMM_NEXT_FIELDS
 
@@ -523,5 +524,72 @@ int mca_coll_symm_ineighbor_alltoallw(const void *sbuf, const int *scounts, cons
                                       const int *rcounts, const MPI_Aint *rdisps,
                                       ompi_datatype_t *const *rdtypes, ompi_communicator_t *comm,
                                       ompi_request_t **request, mca_coll_base_module_t *module);
+
+/* Persistent. */
+int mca_coll_symm_allgather_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                                 int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                                 ompi_info_t *info, ompi_request_t **request,
+                                 mca_coll_base_module_t *module);
+int mca_coll_symm_allgatherv_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                                  const int *rcounts, const int *rdisps, ompi_datatype_t *rdtype,
+                                  ompi_communicator_t *comm, ompi_info_t *info,
+                                  ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_allreduce_init(const void *sbuf, void *rbuf, int rcount, ompi_datatype_t *rdtype,
+                                 MPI_Op op, ompi_communicator_t *comm, ompi_info_t *info,
+                                 ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_alltoall_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                                int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                                ompi_info_t *info, ompi_request_t **request,
+                                mca_coll_base_module_t *module);
+int mca_coll_symm_alltoallv_init(const void *sbuf, const int *scounts, const int *sdisps,
+                                 ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
+                                 const int *rdisps, ompi_datatype_t *rdtype,
+                                 ompi_communicator_t *comm, ompi_info_t *info,
+                                 ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_alltoallw_init(const void *sbuf, const int *scounts, const int *sdisps,
+                                 ompi_datatype_t *const *sdtypes, void *rbuf, const int *rcounts,
+                                 const int *rdisps, ompi_datatype_t *const *rdtypes,
+                                 ompi_communicator_t *comm, ompi_info_t *info,
+                                 ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_barrier_init(ompi_communicator_t *comm, ompi_info_t *info,
+                               ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_bcast_init(void *rbuf, int rcount, ompi_datatype_t *rdtype, int root,
+                             ompi_communicator_t *comm, ompi_info_t *info, ompi_request_t **request,
+                             mca_coll_base_module_t *module);
+int mca_coll_symm_exscan_init(const void *sbuf, void *rbuf, int rcount, ompi_datatype_t *rdtype,
+                              MPI_Op op, ompi_communicator_t *comm, ompi_info_t *info,
+                              ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_gather_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                              int rcount, ompi_datatype_t *rdtype, int root,
+                              ompi_communicator_t *comm, ompi_info_t *info,
+                              ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_gatherv_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                               const int *rcounts, const int *rdisps, ompi_datatype_t *rdtype,
+                               int root, ompi_communicator_t *comm, ompi_info_t *info,
+                               ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_reduce_init(const void *sbuf, void *rbuf, int rcount, ompi_datatype_t *rdtype,
+                              MPI_Op op, int root, ompi_communicator_t *comm, ompi_info_t *info,
+                              ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_reduce_scatter_init(const void *sbuf, void *rbuf, const int *rcounts,
+                                      ompi_datatype_t *rdtype, MPI_Op op, ompi_communicator_t *comm,
+                                      ompi_info_t *info, ompi_request_t **request,
+                                      mca_coll_base_module_t *module);
+int mca_coll_symm_reduce_scatter_block_init(const void *sbuf, void *rbuf, int rcount,
+                                            ompi_datatype_t *rdtype, MPI_Op op,
+                                            ompi_communicator_t *comm, ompi_info_t *info,
+                                            ompi_request_t **request,
+                                            mca_coll_base_module_t *module);
+int mca_coll_symm_scan_init(const void *sbuf, void *rbuf, int rcount, ompi_datatype_t *rdtype,
+                            MPI_Op op, ompi_communicator_t *comm, ompi_info_t *info,
+                            ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_scatter_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                               int rcount, ompi_datatype_t *rdtype, int root,
+                               ompi_communicator_t *comm, ompi_info_t *info,
+                               ompi_request_t **request, mca_coll_base_module_t *module);
+int mca_coll_symm_scatterv_init(const void *sbuf, const int *scounts, const int *sdisps,
+                                ompi_datatype_t *sdtype, void *rbuf, int rcount,
+                                ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                                ompi_info_t *info, ompi_request_t **request,
+                                mca_coll_base_module_t *module);
 
 #endif

@@ -67,6 +67,7 @@ static void module_destruct(mca_coll_symm_module_t *module)
     COLL_SYMM_LIST(RELEASE_NEXT)
     COLL_SYMM_NONBLOCKING_LIST(RELEASE_NEXT)
     COLL_SYMM_NEIGHBOR_LIST(RELEASE_NEXT)
+    COLL_SYMM_PERSISTENT_LIST(RELEASE_NEXT)
 #undef RELEASE_NEXT
     coll_symm_work_free(&module->work);
     free(module->row);
@@ -119,6 +120,7 @@ static int module_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm
         module->super.coll_##function = NULL;                                                      \
     }
     COLL_SYMM_NEIGHBOR_LIST(TAKE_IF_ANY) /* only communicators with a topology need them */
+    COLL_SYMM_PERSISTENT_LIST(TAKE_IF_ANY)
 #undef TAKE_IF_ANY
 #undef TAKE_NEXT
     link_module(module);
@@ -187,6 +189,7 @@ mca_coll_base_module_t *mca_coll_symm_comm_query(ompi_communicator_t *comm, int 
     COLL_SYMM_LIST(SERVE)
     COLL_SYMM_NONBLOCKING_LIST(SERVE)
     COLL_SYMM_NEIGHBOR_LIST(SERVE)
+    COLL_SYMM_PERSISTENT_LIST(SERVE)
 #undef SERVE
     *priority = mca_coll_symm_component.priority;
     return &module->super;

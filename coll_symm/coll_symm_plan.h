@@ -52,6 +52,26 @@
     X(COLL_SYMM_SCATTER, iscatter)                                                                 \
     X(COLL_SYMM_SCATTERV, iscatterv)
 
+/* X(enumerator, name): their persistent forms. */
+#define COLL_SYMM_PERSISTENT_LIST(X)                                                               \
+    X(COLL_SYMM_ALLGATHER, allgather_init)                                                         \
+    X(COLL_SYMM_ALLGATHERV, allgatherv_init)                                                       \
+    X(COLL_SYMM_ALLREDUCE, allreduce_init)                                                         \
+    X(COLL_SYMM_ALLTOALL, alltoall_init)                                                           \
+    X(COLL_SYMM_ALLTOALLV, alltoallv_init)                                                         \
+    X(COLL_SYMM_ALLTOALLW, alltoallw_init)                                                         \
+    X(COLL_SYMM_BARRIER, barrier_init)                                                             \
+    X(COLL_SYMM_BCAST, bcast_init)                                                                 \
+    X(COLL_SYMM_EXSCAN, exscan_init)                                                               \
+    X(COLL_SYMM_GATHER, gather_init)                                                               \
+    X(COLL_SYMM_GATHERV, gatherv_init)                                                             \
+    X(COLL_SYMM_REDUCE, reduce_init)                                                               \
+    X(COLL_SYMM_REDUCE_SCATTER, reduce_scatter_init)                                               \
+    X(COLL_SYMM_REDUCE_SCATTER_BLOCK, reduce_scatter_block_init)                                   \
+    X(COLL_SYMM_SCAN, scan_init)                                                                   \
+    X(COLL_SYMM_SCATTER, scatter_init)                                                             \
+    X(COLL_SYMM_SCATTERV, scatterv_init)
+
 /* X(enumerator, name): those that no plan serves, but whose GPU buffers are staged. */
 #define COLL_SYMM_NEIGHBOR_LIST(X)                                                                 \
     X(COLL_SYMM_NONE, neighbor_allgather)                                                          \

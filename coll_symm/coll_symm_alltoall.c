@@ -137,13 +137,22 @@ static void describe_alltoallv(coll_symm_call_t *call)
     describe_vectors(call, COLL_SYMM_ALLTOALLV, &inputs, &outputs);
 }
 
+/* Whether an in-place call goes on with a copy of its input (coll_symm_stage.c), which is laid out
+ * as the output is. */
+static bool input_is_copy(const coll_symm_call_t *call, const void *sbuf)
+{
+    return MPI_IN_PLACE == call->sbuf && MPI_IN_PLACE != sbuf;
+}
+
 static int start_alltoallv(const coll_symm_call_t *call, const coll_symm_next_t *functions,
                            const void *sbuf, void *rbuf, ompi_communicator_t *comm,
                            ompi_request_t **request_p)
 {
     const alltoallv_arguments_t *a = call->arguments;
-    return functions->ialltoallv(sbuf, a->scounts, a->sdisps, a->sdtype, rbuf, a->rcounts,
-                                 a->rdisps, a->rdtype, comm, request_p,
+    bool apart = input_is_copy(call, sbuf);
+    return functions->ialltoallv(sbuf, apart ? a->rcounts : a->scounts,
+                                 apart ? a->rdisps : a->sdisps, apart ? a->rdtype : a->sdtype, rbuf,
+                                 a->rcounts, a->rdisps, a->rdtype, comm, request_p,
                                  functions->ialltoallv_module);
 }
 
@@ -216,8 +225,10 @@ static int start_alltoallw(const coll_symm_call_t *call, const coll_symm_next_t 
                            ompi_request_t **request_p)
 {
     const alltoallw_arguments_t *a = call->arguments;
-    return functions->ialltoallw(sbuf, a->scounts, a->sdisps, a->sdtypes, rbuf, a->rcounts,
-                                 a->rdisps, a->rdtypes, comm, request_p,
+    bool apart = input_is_copy(call, sbuf);
+    return functions->ialltoallw(sbuf, apart ? a->rcounts : a->scounts,
+                                 apart ? a->rdisps : a->sdisps, apart ? a->rdtypes : a->sdtypes,
+                                 rbuf, a->rcounts, a->rdisps, a->rdtypes, comm, request_p,
                                  functions->ialltoallw_module);
 }
 

@@ -13,15 +13,15 @@
 /* Prepares buf, which spans len bytes from first on. Fills the copy: an output may be an input, and
  * what the call does not write must stay. */
 static int stage_in(coll_symm_stage_t *stage, const void *buf, const char *first, size_t len,
-                    bool is_device)
+                    bool copy)
 {
     *stage = (coll_symm_stage_t){.host = (void *) buf};
-    if (!is_device) {
+    if (!copy || 0 == len) {
         return MPI_SUCCESS;
     }
     stage->memory = malloc(len);
     if (NULL == stage->memory) {
-        symm_log(SYMM_LOG_ERROR, "no memory to stage %zu bytes of a device buffer", len);
+        symm_log(SYMM_LOG_ERROR, "no memory to stage %zu bytes of a buffer", len);
         return MPI_ERR_NO_MEM;
     }
     stage->first = (char *) first;
@@ -30,10 +30,20 @@ static int stage_in(coll_symm_stage_t *stage, const void *buf, const char *first
     return symm_copy_blocking(stage->memory, first, len);
 }
 
+/* Open MPI's nonblocking MPI_Alltoallv and MPI_Alltoallw mix up blocks of unequal length in place
+ * (4.1.4): they get the input as a copy, and call->sbuf still tells that it is one. */
+static bool wants_input_apart(const coll_symm_call_t *call)
+{
+    const coll_symm_traits_t *traits = coll_symm_traits(call->mine.collective);
+    return NULL != call->pending && MPI_IN_PLACE == call->sbuf && traits->swaps && traits->rows;
+}
+
 int coll_symm_stages_in(coll_symm_stages_t *stages, const coll_symm_call_t *call)
 {
+    bool apart = wants_input_apart(call);
     bool device_send = MPI_IN_PLACE != call->sbuf && coll_symm_is_device(call->mine.send_place);
-    int rc = stage_in(&stages->send, call->sbuf, call->send, call->send_len, device_send);
+    int rc = stage_in(&stages->send, apart ? call->rbuf : call->sbuf, call->send, call->send_len,
+                      apart || device_send);
     int rc2 = stage_in(&stages->recv, call->rbuf, call->recv, call->recv_len,
                        coll_symm_is_device(call->mine.recv_place));
     return MPI_SUCCESS == rc ? rc2 : rc;

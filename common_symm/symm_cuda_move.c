@@ -33,10 +33,10 @@ static ends_t find_ends(const symm_queue_t *queue, const void *dst, const void *
                         symm_known_t known)
 {
     ends_t ends = {SYMM_CUDA_REACHED, SYMM_CUDA_REACHED};
-    if (SYMM_KNOWN_DST != known) {
+    if (0 == (known & SYMM_KNOWN_DST)) {
         ends.dst = symm_cuda_place(queue->device, dst);
     }
-    if (SYMM_KNOWN_SRC != known) {
+    if (0 == (known & SYMM_KNOWN_SRC)) {
         ends.src = symm_cuda_place(queue->device, src);
     }
     return ends;

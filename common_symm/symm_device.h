@@ -69,7 +69,12 @@ typedef struct symm_adopted {
 typedef enum symm_lane { SYMM_LANE_MAIN, SYMM_LANE_LOCAL, SYMM_LANE_COUNT } symm_lane_t;
 
 /* Which end of a transfer is certainly memory that the device reaches, as a window's is. */
-typedef enum symm_known { SYMM_KNOWN_NEITHER, SYMM_KNOWN_DST, SYMM_KNOWN_SRC } symm_known_t;
+typedef enum symm_known {
+    SYMM_KNOWN_NEITHER,
+    SYMM_KNOWN_DST,
+    SYMM_KNOWN_SRC,
+    SYMM_KNOWN_BOTH, /* the sum of the two before */
+} symm_known_t;
 
 /* A point in what a queue has been given to do: all that was given before. */
 typedef uint32_t symm_mark_t;

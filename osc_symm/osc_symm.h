@@ -197,6 +197,20 @@ static inline bool ompi_osc_symm_is_foreign(const ompi_osc_symm_module_t *module
             SYMM_POINTER_DEVICE == symm_pointer_kind(origin));
 }
 
+/* What the device surely reaches of a put or get that is not foreign: the place, and the origin if
+ * it is in this rank's own memory of the window, which saves asking the driver about it. */
+static inline symm_known_t ompi_osc_symm_known(bool put, const ompi_osc_symm_module_t *module,
+                                               const void *origin)
+{
+    const osc_symm_target_t *own = &module->targets[module->window->rank];
+    bool inside = !module->dynamic && SYMM_KIND_CUDA_DEVICE == own->kind &&
+                  (uintptr_t) origin - (uintptr_t) own->base < own->size;
+    if (inside) {
+        return SYMM_KNOWN_BOTH;
+    }
+    return put ? SYMM_KNOWN_DST : SYMM_KNOWN_SRC;
+}
+
 /* osc_symm_typed.c: a put or a get with any datatypes; an access epoch to target is open. */
 int ompi_osc_symm_transfer_typed(bool put, const void *origin_addr, int origin_count,
                                  ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,

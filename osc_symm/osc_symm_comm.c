@@ -54,7 +54,7 @@ FAST_PATH int start_copy(bool put, const ompi_osc_symm_module_t *module, const t
         return symm_copy_blocking(dst, src, t->len);
     }
     return module->ops->transfer(module->queue, dst, src, t->len,
-                                 put ? SYMM_KNOWN_DST : SYMM_KNOWN_SRC);
+                                 ompi_osc_symm_known(put, module, t->origin));
 }
 
 /* The copy where the target's memory is not mapped. */

@@ -71,7 +71,7 @@ static int move(ompi_osc_symm_module_t *module, const transfer_t *t, const osc_s
         return symm_move_blocking(dst, src, &walk);
     }
     return module->ops->move(module->queue, dst, src, &walk,
-                             t->put ? SYMM_KNOWN_DST : SYMM_KNOWN_SRC);
+                             ompi_osc_symm_known(t->put, module, first));
 }
 
 /* ---- memory that is not ---- */

@@ -26,32 +26,27 @@ size_t ompi_osc_symm_dynamic_bytes(void)
 
 /* ---- the owner's side ---- */
 
-/* Finds out how others can have the GPU memory of region, and what piece it is part of. */
-static int describe_piece(const osc_symm_own_t *own, const symm_region_t *region,
-                          osc_symm_gpu_piece_t *piece)
+/* Finds out how others can have the GPU memory of region, and what piece it is part of. Returns
+ * whether they can. */
+static bool describe_piece(const osc_symm_own_t *own, const symm_region_t *region,
+                           osc_symm_gpu_piece_t *piece)
 {
     symm_error_t error = {0};
     int no_fd;
     const void *base = (const void *) (uintptr_t) region->start;
-    if (NULL == own->device) {
-        (void) symm_error_set(&error, MPI_ERR_RMA_ATTACH,
-                              "the window was made for host memory; create it while all ranks use "
-                              "a GPU, or with the info key %s",
-                              SYMM_INFO_MEMORY_KIND);
-    } else {
-        symm_window_place_t place = symm_window_locate(base, (size_t) region->len);
-        piece->identity = place.identity;
-        piece->start = region->start - place.offset;
-        if (0 == place.identity &&
-            MPI_SUCCESS == own->gpu_ops->offer(own->device, base, (size_t) region->len, false,
-                                               &piece->offer, &no_fd, &error)) {
-            piece->start = region->start - piece->offer.offset;
-        }
+    symm_window_place_t place = symm_window_locate(base, (size_t) region->len);
+    piece->identity = place.identity;
+    piece->start = region->start - place.offset;
+    if (0 != place.identity) {
+        return true;
     }
-    if (MPI_SUCCESS != error.code) {
-        symm_log(SYMM_LOG_ERROR, "MPI_Win_attach: %s", error.text);
+    if (MPI_SUCCESS != own->gpu_ops->offer(own->device, base, (size_t) region->len, false,
+                                           &piece->offer, &no_fd, &error)) {
+        symm_log(SYMM_LOG_INFO, "MPI_Win_attach: copying for others: %s", error.text);
+        return false;
     }
-    return MPI_SUCCESS == error.code ? MPI_SUCCESS : MPI_ERR_RMA_ATTACH;
+    piece->start = region->start - piece->offer.offset;
+    return true;
 }
 
 static osc_symm_gpu_piece_t *piece_of_tag(const ompi_osc_symm_module_t *module, int rank,
@@ -84,9 +79,16 @@ static osc_symm_gpu_piece_t *same_piece(const ompi_osc_symm_module_t *module,
 static int enter_piece(ompi_osc_symm_module_t *module, symm_region_t *region)
 {
     osc_symm_gpu_piece_t wanted = {.tag = 0};
-    int rc = describe_piece(module->own, region, &wanted);
-    if (MPI_SUCCESS != rc) {
-        return rc;
+    if (NULL == module->own->device) {
+        symm_log(SYMM_LOG_ERROR,
+                 "MPI_Win_attach: the window was made for host memory; create it while all ranks "
+                 "use a GPU, or with the info key %s",
+                 SYMM_INFO_MEMORY_KIND);
+        return MPI_ERR_RMA_ATTACH;
+    }
+    if (!describe_piece(module->own, region, &wanted)) {
+        region->tag = OSC_SYMM_OWNERS_TAG;
+        return MPI_SUCCESS;
     }
     osc_symm_gpu_piece_t *piece = same_piece(module, &wanted);
     if (NULL == piece) {
@@ -258,15 +260,18 @@ static int find_piece(ompi_osc_symm_module_t *module, int target, uint64_t tag,
     return MPI_SUCCESS;
 }
 
-/* The place at address start of target's GPU memory, in the piece of that tag. */
+/* The place at address start of target's GPU memory, in the piece of that tag. Not all ranks need
+ * have atomics on each other's memory that is yet to be attached, so updates take turns. */
 static int locate_on_gpu(ompi_osc_symm_module_t *module, int target, uint64_t start, uint64_t tag,
                          osc_symm_place_t *place_p)
 {
     const osc_symm_found_piece_t *found = NULL;
     int rc = MPI_SUCCESS;
-    *place_p = (osc_symm_place_t){(char *) (uintptr_t) start, target, OSC_SYMM_REACH_MAPPED,
-                                  SYMM_KIND_CUDA_DEVICE, false};
-    if (target != module->window->rank) {
+    bool mapped = target == module->window->rank || OSC_SYMM_OWNERS_TAG != tag;
+    *place_p = (osc_symm_place_t){(char *) (uintptr_t) start, target,
+                                  mapped ? OSC_SYMM_REACH_MAPPED : OSC_SYMM_REACH_OWNER,
+                                  SYMM_KIND_CUDA_DEVICE, module->targets[target].locked};
+    if (mapped && target != module->window->rank) {
         OPAL_THREAD_LOCK(&module->lock);
         rc = find_piece(module, target, tag, &found);
         if (MPI_SUCCESS == rc) {

@@ -48,11 +48,18 @@ size_t ompi_osc_symm_own_service_bytes(int flavor)
 static opal_mutex_t served_lock = OPAL_MUTEX_STATIC_INIT;
 static osc_symm_own_t *served;
 
-static int copy_host(void *context, void *dst, const void *src, size_t len)
+/* A copy one end of which is the mailbox. May be within another queue's wait, so it has its own. */
+static int copy_served(void *context, void *dst, const void *src, size_t len)
 {
-    (void) context;
-    memcpy(dst, src, len);
-    return MPI_SUCCESS;
+    const osc_symm_own_t *own = context;
+    if (NULL == own->device || (SYMM_POINTER_HOST == symm_pointer_kind(dst) &&
+                                SYMM_POINTER_HOST == symm_pointer_kind(src))) {
+        memcpy(dst, src, len);
+        return MPI_SUCCESS;
+    }
+    int rc = own->gpu_ops->copy(own->service_queue, SYMM_LANE_MAIN, dst, src, len);
+    int waited = own->gpu_ops->queue_wait(own->service_queue);
+    return MPI_SUCCESS == rc ? waited : rc;
 }
 
 /* A callback of opal_progress(). */
@@ -64,7 +71,7 @@ static int serve(void)
     }
     for (osc_symm_own_t *own = served; NULL != own; own = own->next) {
         done += symm_mailbox_serve(
-            ompi_osc_symm_own_mailbox(own->module, own->module->window->rank), copy_host, NULL);
+            ompi_osc_symm_own_mailbox(own->module, own->module->window->rank), copy_served, own);
     }
     opal_mutex_unlock(&served_lock);
     return done;
@@ -111,6 +118,7 @@ typedef struct connection {
     own_record_t *records; /* [size] */
     symm_fds_t mine;       /* the descriptor of this rank's memory, if it needs one */
     bool descriptors;      /* some rank has one */
+    bool serves;           /* others need this rank to copy for them */
 } connection_t;
 
 static void allocate_own(connection_t *c)
@@ -149,6 +157,19 @@ static int decide_gpu(const connection_t *c, bool *gpu_p)
     return rc;
 }
 
+static int create_queues(osc_symm_own_t *own, const symm_device_ops_t *ops, symm_device_t *device,
+                         symm_error_t *error)
+{
+    int rc = ops->queue_create(device, &own->queue, error);
+    if (MPI_SUCCESS == rc) {
+        rc = ops->queue_create(device, &own->service_queue, error);
+        if (MPI_SUCCESS != rc) {
+            ops->queue_destroy(own->queue);
+        }
+    }
+    return rc;
+}
+
 /* Opens the GPU for the window's operations. Local. */
 static void open_gpu(connection_t *c)
 {
@@ -158,7 +179,7 @@ static void open_gpu(connection_t *c)
         (void) symm_error_set(&c->error, MPI_ERR_UNSUPPORTED_OPERATION,
                               "built without support for GPU memory");
     } else if (MPI_SUCCESS == ops->open(&device, &c->error)) {
-        if (MPI_SUCCESS != ops->queue_create(device, &c->own->queue, &c->error)) {
+        if (MPI_SUCCESS != create_queues(c->own, ops, device, &c->error)) {
             ops->close(device);
             return;
         }
@@ -168,6 +189,18 @@ static void open_gpu(connection_t *c)
         c->module->queue = c->own->queue;
         c->module->device = device;
     }
+}
+
+/* Tells how others can have this rank's GPU memory, or nothing where they cannot. */
+static void offer_memory(connection_t *c, size_t size, own_record_t *mine)
+{
+    symm_error_t error = {0};
+    if (MPI_SUCCESS != c->module->ops->offer(c->own->device, c->module->window->base, size, true,
+                                             &mine->offer, &c->mine.fd[0], &error)) {
+        symm_log(SYMM_LOG_INFO, "%s: copying for others: %s", c->what, error.text);
+        mine->offer.kind = SYMM_OFFER_NONE;
+    }
+    c->mine.count = SYMM_OFFER_DESCRIPTOR == mine->offer.kind ? 1 : 0;
 }
 
 /* Fills in what the others must know of this rank's memory. Local. */
@@ -188,9 +221,7 @@ static void describe_memory(connection_t *c, own_record_t *mine)
         if (1 == window->size) {
             return; /* nobody to share it with */
         }
-        (void) c->module->ops->offer(c->own->device, window->base, size, true, &mine->offer,
-                                     &c->mine.fd[0], &c->error); /* error keeps the outcome */
-        c->mine.count = SYMM_OFFER_DESCRIPTOR == mine->offer.kind ? 1 : 0;
+        offer_memory(c, size, mine);
     }
 }
 
@@ -221,22 +252,23 @@ static int show_memory(connection_t *c)
     return rc;
 }
 
-/* The address here of rank r's memory, NULL when it cannot be mapped; for GPU memory the cause is
- * recorded. */
-static void *map_memory(connection_t *c, int r)
+/* The address here of rank r's memory, NULL when it cannot be mapped. */
+static void *map_memory(const connection_t *c, int r)
 {
+    symm_error_t error = {0};
     const own_record_t *record = &c->records[r];
     void *address = symm_window_resolve(&record->place);
-    if (NULL != address || SYMM_KIND_SYSTEM == record->kind) {
+    if (NULL != address || SYMM_OFFER_NONE == record->offer.kind) {
         return address;
     }
     symm_adopted_t *adopted = &c->own->adopted[r];
     int fd =
         c->descriptors && 0 < c->exchange->received[r].count ? c->exchange->received[r].fd[0] : -1;
-    return MPI_SUCCESS ==
-                   c->module->ops->adopt(c->own->device, &record->offer, fd, adopted, &c->error)
-               ? adopted->address
-               : NULL;
+    if (MPI_SUCCESS != c->module->ops->adopt(c->own->device, &record->offer, fd, adopted, &error)) {
+        symm_log(SYMM_LOG_INFO, "%s: rank %d copies for us: %s", c->what, r, error.text);
+        return NULL;
+    }
+    return adopted->address;
 }
 
 /* Whether cross-memory attach reaches rank r and, if it has host memory, both ends of that. */
@@ -279,14 +311,20 @@ static void reach_memory(connection_t *c, reach_record_t *mine)
 }
 
 /* Decides how rank r's memory is reached, alike on all ranks. */
-static void settle_reach(const connection_t *c, int r, bool mapped, bool atomics)
+static void settle_reach(connection_t *c, int r, bool mapped, bool atomics)
 {
     osc_symm_target_t *target = &c->module->targets[r];
     bool myself = r == c->exchange->rank;
+    bool by_cma = c->own->cma && SYMM_KIND_SYSTEM == target->kind;
     target->locked = !(mapped && atomics) && 1 < c->exchange->size;
     target->reach = mapped || myself ? OSC_SYMM_REACH_MAPPED
-                    : c->own->cma    ? OSC_SYMM_REACH_CMA
+                    : by_cma         ? OSC_SYMM_REACH_CMA
                                      : OSC_SYMM_REACH_OWNER;
+    if (myself) {
+        /* Regions on a GPU that will be attached may need it. */
+        bool maybe = c->module->dynamic && NULL != c->own->device;
+        c->serves = 1 < c->exchange->size && ((!mapped && !by_cma) || maybe);
+    }
     if (!mapped && !myself) {
         target->base = (char *) (uintptr_t) c->records[r].base;
     }
@@ -327,7 +365,7 @@ static int connect_agreed(connection_t *c)
         reach_memory(c, &mine);
         rc = agree_on_reach(c, &mine);
     }
-    if (MPI_SUCCESS == rc && !c->own->cma && MPI_SUCCESS != begin_serving(c->own)) {
+    if (MPI_SUCCESS == rc && c->serves && MPI_SUCCESS != begin_serving(c->own)) {
         (void) symm_error_set(&c->error, MPI_ERR_NO_MEM, "no memory for a progress callback");
     }
     return MPI_SUCCESS == rc ? symm_agree(c->exchange, &c->error, c->what) : rc;
@@ -367,6 +405,7 @@ static void close_gpu(osc_symm_own_t *own)
         }
     }
     own->gpu_ops->queue_destroy(own->queue);
+    own->gpu_ops->queue_destroy(own->service_queue);
     own->gpu_ops->close(own->device);
 }
 

@@ -25,6 +25,9 @@ typedef struct osc_symm_gpu_piece {
     symm_offer_t offer;   /* otherwise */
 } osc_symm_gpu_piece_t;
 
+/* The tag of regions of GPU memory that only its owner reaches. */
+#define OSC_SYMM_OWNERS_TAG UINT64_MAX
+
 /* A piece of another rank's GPU memory that this rank has mapped. */
 typedef struct osc_symm_found_piece osc_symm_found_piece_t;
 struct osc_symm_found_piece {
@@ -42,6 +45,7 @@ struct osc_symm_own {
     bool cma;                         /* works between all ranks */
     const symm_device_ops_t *gpu_ops; /* NULL when the window can have no GPU memory */
     symm_device_t *device;            /* likewise */
+    symm_queue_t *service_queue;      /* of copies for others, within progress */
     symm_queue_t *queue;              /* on it */
     symm_adopted_t *adopted;          /* [size] the others' memory; of dynamic windows nothing */
     size_t capacity;                  /* of the table of regions */

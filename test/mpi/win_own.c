@@ -240,13 +240,6 @@ static void memory_of_vmm(void)
     CHECK_POISON(memory, 4096);
     CHECK_POISON(own.base + own.len, whole - 4096 - own.len);
     mt_vmm_free(memory, whole);
-    memory = mt_vmm_alloc(100, false, &whole);
-    if (1 < mt_size) {
-        int rc = MPI_Win_create(memory, 100, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-        CHECK(MPI_SUCCESS != rc);
-        CHECK_SAME(mt_class(rc));
-    }
-    mt_vmm_free(memory, whole);
 }
 
 /* Host memory on even ranks, GPU memory on odd ones. */
@@ -388,6 +381,37 @@ static void updates_are_atomic(void)
         CHECK_OK(MPI_Win_free(&win));
     }
     own_free(&own);
+}
+
+/* What cannot be shared is copied by its owner: in a created window, and in a dynamic one. */
+static void memory_that_cannot_be_shared(void)
+{
+    MPI_Win win = MPI_WIN_NULL;
+    size_t whole;
+    if (SYMM_KIND_CUDA_DEVICE != mt_kind) {
+        mt_note("left out, it is about GPU memory");
+        return;
+    }
+    own_t own = {.len = 1000 * (size_t) mt_size};
+    own.base = mt_vmm_alloc(own.len, false, &whole);
+    int64_t zeros[8] = {0};
+    mt_poison(own.base, whole);
+    if (create(&own, 1, &win)) {
+        exchange_parts(win, &own, 1, 1000, 56);
+        CHECK_OK(MPI_Win_free(&win));
+    }
+    CHECK_POISON(own.base + own.len, whole - own.len);
+    mt_write(own.base, zeros, sizeof(zeros));
+    if (create_dynamic(&win)) {
+        CHECK_OK(MPI_Win_attach(win, own.base, (MPI_Aint) own.len));
+        MPI_Aint there = address_at(0, own.base + 16);
+        CHECK_OK(MPI_Win_lock_all(0, win));
+        update_words(win, there);
+        CHECK_OK(MPI_Win_unlock_all(win));
+        CHECK_OK(MPI_Win_detach(win, own.base));
+        CHECK_OK(MPI_Win_free(&win));
+    }
+    mt_vmm_free(own.base, whole);
 }
 
 /* All ranks add to the same blocks of rank 0's memory, many of them; the gaps stay as they are. */
@@ -691,6 +715,7 @@ int main(int argc, char **argv)
     MT_RUN(origins_of_every_kind);
     MT_RUN(other_epochs_work);
     MT_RUN(updates_are_atomic);
+    MT_RUN(memory_that_cannot_be_shared);
     MT_RUN(updates_of_many_blocks);
     MT_RUN(polling_lets_others_in);
     MT_RUN(regions_are_reached_by_address);

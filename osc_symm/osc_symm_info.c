@@ -77,7 +77,7 @@ static const struct {
 static void take_hint(ompi_osc_symm_module_t *module, int hint, const char *value)
 {
     if (strlen(value) < OSC_SYMM_HINT_TEXT_MAX && hints[hint].is_valid(value)) {
-        strcpy(module->hints[hint], value);
+        memmove(module->hints[hint], value, strlen(value) + 1); /* it may be the same text */
     }
 }
 

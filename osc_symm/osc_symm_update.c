@@ -101,7 +101,10 @@ static int update_alone(const osc_symm_updates_t *updates, char *target, const c
         return rc;
     }
     if (SYMM_ATOMIC_REPLACE == element->op) {
-        return copy_elements(updates, target, origin, count, SYMM_KNOWN_DST);
+        /* Transfers that are gathered have no order among themselves. */
+        rc = NULL == result ? MPI_SUCCESS : updates->ops->queue_wait(updates->queue);
+        return MPI_SUCCESS == rc ? copy_elements(updates, target, origin, count, SYMM_KNOWN_DST)
+                                 : rc;
     }
     return updates->ops->combine(updates->queue, (symm_op_t) element->op, element->dtype, target,
                                  origin, updates->origin, count);

@@ -79,6 +79,34 @@ static bool run_unit(const fake_run_t *run, const symm_batch_piece_t *piece, uin
     return true;
 }
 
+/* Whether all pieces are good; counts their units. */
+static bool check_pieces(const symm_batch_piece_t *pieces, uint32_t count, uint32_t *units_p)
+{
+    *units_p = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        if (!check_piece(&pieces[i], *units_p)) {
+            return false;
+        }
+        *units_p += pieces[i].units;
+    }
+    return true;
+}
+
+/* A GPU moves the pieces of a launch in any order: here the last goes first, so that whoever relies
+ * on the order of their making is found. */
+static bool run_pieces(const fake_run_t *run, const symm_batch_piece_t *pieces, uint32_t count,
+                       const unsigned char *data, bool data_is_ours)
+{
+    for (uint32_t i = count; i-- > 0;) {
+        for (uint32_t unit = 0; unit < pieces[i].units; ++unit) {
+            if (!run_unit(run, &pieces[i], unit, data, data_is_ours)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static bool run_batch(const fake_run_t *run)
 {
     const symm_batch_params_t *params = (const symm_batch_params_t *) &run->launch->params;
@@ -91,17 +119,10 @@ static bool run_batch(const fake_run_t *run)
         return false;
     }
     const unsigned char *data = carried ? params->carried + len : params->data;
-    uint32_t units = 0;
-    for (uint32_t i = 0; i < params->piece_count; ++i) {
-        if (!check_piece(&pieces[i], units)) {
-            return false;
-        }
-        for (uint32_t unit = 0; unit < pieces[i].units; ++unit) {
-            if (!run_unit(run, &pieces[i], unit, data, carried)) {
-                return false;
-            }
-        }
-        units += pieces[i].units;
+    uint32_t units;
+    if (!check_pieces(pieces, params->piece_count, &units) ||
+        !run_pieces(run, pieces, params->piece_count, data, carried)) {
+        return false;
     }
     uint64_t served = (uint64_t) run->launch->grid[0] * params->units_per_block;
     if (units != params->unit_count || served < units) {

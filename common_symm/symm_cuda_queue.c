@@ -234,7 +234,7 @@ static bool flag_done(symm_queue_t *queue)
     if (flag_written(queue)) {
         return true;
     }
-    if (0 != ++queue->polls % POLLS_PER_QUERY || !stream_done(queue, SYMM_LANE_MAIN)) {
+    if (0 != ++queue->looks % POLLS_PER_QUERY || !stream_done(queue, SYMM_LANE_MAIN)) {
         return false;
     }
     if (MPI_SUCCESS == queue->failure && !flag_written(queue)) {
@@ -337,7 +337,7 @@ int symm_cuda_queue_await(symm_queue_t *queue, uint32_t value)
 {
     /* Drives no progress, which might come here while the lock is held; kernels wait for nobody. */
     while (!launch_done(queue, value) &&
-           (0 != ++queue->polls % POLLS_PER_QUERY || !stream_done(queue, SYMM_LANE_MAIN))) {
+           (0 != ++queue->looks % POLLS_PER_QUERY || !stream_done(queue, SYMM_LANE_MAIN))) {
         symm_spin_relax();
     }
     int rc = take_failure(queue);

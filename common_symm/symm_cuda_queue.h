@@ -30,7 +30,9 @@ struct symm_queue {
     CUdeviceptr flag_dev;
     CUdeviceptr block_counter_dev;
     _Atomic uint32_t done_value; /* of the latest launch that is known to be done */
-    uint32_t polls;              /* of the word, while nothing was done */
+    uint32_t polls;              /* of the word by progress, while nothing was done */
+    uint32_t looks;              /* at the word by those who wait; apart from the polls, which come
+                                  * in between and would take every turn to ask the stream */
     int failed_queries;          /* of a stream, in a row */
     int failure;                 /* MPI error class of the first of these, until it is told */
     symm_cuda_batch_t *batch;    /* NULL until something is gathered */

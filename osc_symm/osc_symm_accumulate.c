@@ -272,13 +272,16 @@ static int update_plain(ompi_osc_symm_module_t *module, const void *origin, void
     const osc_symm_element_t *element;
     osc_symm_place_t place;
     size_t elements = (size_t) count;
+    if (0 == elements) { /* whatever the operation: there is none */
+        return ompi_osc_symm_locate(module, target, disp, 0, 0, &place);
+    }
     int rc = ompi_osc_symm_element_find(datatype, op, &element);
     if (MPI_SUCCESS == rc) {
-        size_t len = 0 == elements ? 0 : (elements - 1) * element->size + element->span;
-        rc = ompi_osc_symm_locate(module, target, disp, 0, len, &place);
+        rc = ompi_osc_symm_locate(module, target, disp, 0,
+                                  (elements - 1) * element->size + element->span, &place);
     }
     bool moves = MPI_NO_OP != op;
-    if (MPI_SUCCESS != rc || 0 == elements || (!moves && NULL == result)) {
+    if (MPI_SUCCESS != rc || (!moves && NULL == result)) {
         return rc;
     }
     count_call(elements);

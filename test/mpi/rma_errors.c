@@ -298,6 +298,10 @@ static void null_process_and_null_buffers(void)
     CHECK_OK(MPI_Win_fence(0, window.win));
     CHECK_OK(MPI_Put(NULL, 0, MPI_BYTE, right_of_me(), 0, 0, MPI_BYTE, window.win));
     CHECK_OK(MPI_Get(NULL, 0, MPI_BYTE, right_of_me(), 0, 0, MPI_BYTE, window.win));
+    /* A sum of bytes is no operation, which is no matter where there are none. */
+    CHECK_OK(MPI_Accumulate(NULL, 0, MPI_BYTE, right_of_me(), 0, 0, MPI_BYTE, MPI_SUM, window.win));
+    CHECK_OK(MPI_Get_accumulate(NULL, 0, MPI_BYTE, NULL, 0, MPI_BYTE, right_of_me(), 0, 0, MPI_BYTE,
+                                MPI_SUM, window.win));
     CHECK_OK(MPI_Put(data, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, window.win));
     CHECK_OK(MPI_Get(data, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, window.win));
     CHECK_OK(MPI_Win_fence(MPI_MODE_NOSUCCEED, window.win));

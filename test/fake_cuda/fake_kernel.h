@@ -27,8 +27,8 @@ typedef struct fake_launch {
     unsigned block[3];
     unsigned shared_bytes;
     union {
-        symm_done_t done; /* all begin with it */
-        unsigned char bytes[SYMM_KERNEL_PARAMS_MAX];
+        symm_done_t done;                                         /* all begin with it */
+        _Alignas(16) unsigned char bytes[SYMM_KERNEL_PARAMS_MAX]; /* as parameters may be */
     } params;
 } fake_launch_t;
 

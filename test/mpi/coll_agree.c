@@ -784,7 +784,7 @@ int main(int argc, char **argv)
         MT_RUN(other_floating_types);
         MT_RUN(derived_types_with_gaps);
         MT_RUN(gather_into_gaps);
-            MT_RUN(ruled_out);
+        MT_RUN(ruled_out);
         MT_RUN(nothing_to_do);
         MT_RUN(collectives_after_the_window_is_freed);
     }

@@ -38,6 +38,10 @@ const char *perf_op_name(perf_op_t op)
         return "put_rows";
     case PERF_GET_ROWS:
         return "get_rows";
+    case PERF_ACCUMULATE:
+        return "accumulate";
+    case PERF_FETCH:
+        return "fetch";
     case PERF_OP_COUNT:
         break;
     }
@@ -64,7 +68,14 @@ bool perf_case_acts(const perf_case_t *c, int rank)
 
 size_t perf_case_most_bytes(perf_op_t op)
 {
-    return PERF_PUT_MANY == op ? PERF_MANY_MOST_BYTES : SIZE_MAX;
+    switch (op) {
+    case PERF_PUT_MANY:
+        return PERF_MANY_MOST_BYTES;
+    case PERF_FETCH:
+        return PERF_FETCH_BYTES;
+    default:
+        return SIZE_MAX;
+    }
 }
 
 int perf_case_target(int rank, int size)

@@ -21,6 +21,8 @@ typedef enum perf_op {
     PERF_PUT_MANY, /* puts of PERF_MANY_BYTES each from host memory, and one flush */
     PERF_PUT_ROWS, /* rows of PERF_ROW_BYTES on both sides, as much again between them */
     PERF_GET_ROWS,
+    PERF_ACCUMULATE, /* sums of floats, and a flush */
+    PERF_FETCH,      /* one fetch_and_op of a 4- or 8-byte integer, and a flush */
     PERF_OP_COUNT
 } perf_op_t;
 
@@ -31,7 +33,10 @@ typedef enum perf_op {
 #define PERF_COLLECTIVES     (PERF_BIT(PERF_PUT) - 1u) /* all before it */
 #define PERF_HAS_IN_PLACE    (PERF_BIT(PERF_ALLREDUCE) | PERF_BIT(PERF_ALLGATHER))
 #define PERF_ROWS            (PERF_BIT(PERF_PUT_ROWS) | PERF_BIT(PERF_GET_ROWS))
-#define PERF_RMA             (PERF_BIT(PERF_PUT) | PERF_BIT(PERF_GET) | PERF_BIT(PERF_PUT_MANY) | PERF_ROWS)
+#define PERF_COPIES          (PERF_BIT(PERF_PUT) | PERF_BIT(PERF_GET) | PERF_BIT(PERF_PUT_MANY) | PERF_ROWS)
+#define PERF_UPDATES         (PERF_BIT(PERF_ACCUMULATE) | PERF_BIT(PERF_FETCH))
+#define PERF_RMA             (PERF_COPIES | PERF_UPDATES)
+#define PERF_FETCH_BYTES     ((size_t) 8)
 #define PERF_MANY_BYTES      ((size_t) 8)
 #define PERF_MANY_MOST_BYTES ((size_t) 64 << 10) /* of PERF_PUT_MANY in all */
 #define PERF_ROW_BYTES       1024

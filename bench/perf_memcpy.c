@@ -67,7 +67,7 @@ static void memcpy_close(perf_series_t *self)
 
 bool perf_memcpy_open(perf_series_t *self, const perf_series_t *ours, char *reason)
 {
-    unsigned ops = ours->ops & PERF_RMA;
+    unsigned ops = ours->ops & PERF_COPIES;
     if (0 == ops) {
         return perf_refuse(reason, "it is for put and get");
     }

@@ -32,7 +32,7 @@ enum {
 static const struct argp_option descriptions[] = {
     {"ops", 'o', "LIST", 0,
      "Operations, of allreduce,allgather,reduce,reduce_scatter,alltoall,bcast,gather,scatter,"
-     "barrier,put,get,put_many,put_rows,get_rows [all]",
+     "barrier,put,get,put_many,put_rows,get_rows,accumulate,fetch [all]",
      1},
     {"min", KEY_MIN, "BYTES", 0, "Smallest size; K, M and G are powers of 1024 [8]", 1},
     {"max", KEY_MAX, "BYTES", 0,
@@ -87,6 +87,8 @@ static const name_t op_names[] = {{"allreduce", PERF_BIT(PERF_ALLREDUCE)},
                                   {"put_many", PERF_BIT(PERF_PUT_MANY)},
                                   {"put_rows", PERF_BIT(PERF_PUT_ROWS)},
                                   {"get_rows", PERF_BIT(PERF_GET_ROWS)},
+                                  {"accumulate", PERF_BIT(PERF_ACCUMULATE)},
+                                  {"fetch", PERF_BIT(PERF_FETCH)},
                                   {"all", PERF_COLLECTIVES | PERF_RMA},
                                   {NULL, 0}};
 

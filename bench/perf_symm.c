@@ -6,6 +6,7 @@
 
 #include "mpi_symm.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ static void put_many(perf_series_t *self, size_t bytes)
 static void rma_call(perf_series_t *self, const perf_case_t *c)
 {
     int bytes = (int) c->bytes;
+    uint64_t fetched;
     MPI_Datatype rows;
     switch (c->op) {
     case PERF_PUT:
@@ -72,6 +74,16 @@ static void rma_call(perf_series_t *self, const perf_case_t *c)
     case PERF_PUT_ROWS:
         rows = rows_of(self, c->bytes);
         MPI_Put(self->origin_out, 1, rows, self->target, self->at_recv, 1, rows, self->window);
+        break;
+    case PERF_ACCUMULATE:
+        MPI_Accumulate(self->origin_out, bytes / (int) sizeof(float), MPI_FLOAT, self->target,
+                       self->at_recv, bytes / (int) sizeof(float), MPI_FLOAT, MPI_SUM,
+                       self->window);
+        break;
+    case PERF_FETCH:
+        MPI_Fetch_and_op(self->origin_out, &fetched,
+                         sizeof(uint32_t) == c->bytes ? MPI_UINT32_T : MPI_UINT64_T, self->target,
+                         self->at_recv, MPI_SUM, self->window);
         break;
     default:
         rows = rows_of(self, c->bytes);

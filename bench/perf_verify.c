@@ -19,6 +19,7 @@
 /* What a stretch of memory holds. */
 typedef enum content {
     CONTENT_POISON,
+    CONTENT_ZERO,
     CONTENT_OF_RANK,   /* the input of one rank */
     CONTENT_SUM,       /* of all ranks' inputs */
     CONTENT_ALL_RANKS, /* the inputs one after the other */
@@ -117,6 +118,9 @@ static void make_words(const expected_t *e, size_t first, size_t count, uint32_t
     case CONTENT_POISON:
         memset(out, POISON_BYTE, count * sizeof(out[0]));
         break;
+    case CONTENT_ZERO:
+        memset(out, 0, count * sizeof(out[0]));
+        break;
     case CONTENT_OF_RANK:
         make_input(e, e->rank, first, count, out);
         break;
@@ -198,6 +202,8 @@ static char *input_of(const perf_series_t *series, const perf_case_t *c)
         return c->in_place ? series->recv + (size_t) perf_world.rank * c->bytes : series->send;
     case PERF_PUT:
     case PERF_PUT_ROWS:
+    case PERF_ACCUMULATE:
+    case PERF_FETCH:
         return series->origin_out;
     case PERF_PUT_MANY:
         return series->origin_host;
@@ -215,6 +221,8 @@ static char *output_of(const perf_series_t *series, const perf_case_t *c)
     case PERF_PUT:
     case PERF_PUT_MANY:
     case PERF_PUT_ROWS:
+    case PERF_ACCUMULATE:
+    case PERF_FETCH:
         return series->window_recv;
     case PERF_GET:
     case PERF_GET_ROWS:
@@ -234,6 +242,12 @@ static int source_of(const perf_case_t *c)
     }
     int origin = (rank + size - 1) % size;
     return perf_case_acts(c, origin) ? origin : -1;
+}
+
+/* What an output holds at first: updates add to it. */
+static content_t content_before(const perf_case_t *c)
+{
+    return 0 != (PERF_BIT(c->op) & PERF_UPDATES) ? CONTENT_ZERO : CONTENT_POISON;
 }
 
 /* What a data movement brings. */
@@ -263,7 +277,7 @@ static expected_t output_expected(const perf_case_t *c, const expected_t *input)
         expect_moved(c, &output);
     } else {
         output.rank = source_of(c);
-        output.content = 0 > output.rank ? CONTENT_POISON : CONTENT_OF_RANK;
+        output.content = 0 > output.rank ? content_before(c) : CONTENT_OF_RANK;
     }
     return output;
 }
@@ -301,15 +315,18 @@ static unsigned long long check(const perf_series_t *series, const perf_case_t *
 static expected_t fill(perf_series_t *series, const perf_case_t *c, uint32_t seed)
 {
     const expected_t poison = {.content = CONTENT_POISON};
-    expected_t input = {.content = CONTENT_OF_RANK,
-                        .floats = 0 != (PERF_BIT(c->op) & PERF_REDUCTIONS),
-                        .seed = seed,
-                        .rank = perf_world.rank,
-                        .words = perf_case_input_bytes(c, perf_world.rank, perf_world.size) /
-                                 sizeof(uint32_t)};
-    size_t output_bytes =
-        perf_case_output_bytes(c, perf_world.rank, perf_world.size) + PERF_GUARD_BYTES;
-    write_words(series->device, output_of(series, c), output_bytes / sizeof(uint32_t), &poison);
+    expected_t input = {
+        .content = CONTENT_OF_RANK,
+        .floats = 0 != (PERF_BIT(c->op) & (PERF_REDUCTIONS | PERF_BIT(PERF_ACCUMULATE))),
+        .seed = seed,
+        .rank = perf_world.rank,
+        .words = perf_case_input_bytes(c, perf_world.rank, perf_world.size) / sizeof(uint32_t)};
+    const expected_t before = {.content = content_before(c)};
+    size_t output_bytes = perf_case_output_bytes(c, perf_world.rank, perf_world.size);
+    char *output = output_of(series, c);
+    write_words(series->device, output, output_bytes / sizeof(uint32_t), &before);
+    write_words(series->device, output + output_bytes, PERF_GUARD_BYTES / sizeof(uint32_t),
+                &poison);
     write_words(series->device, input_of(series, c), input.words, &input);
     return input;
 }

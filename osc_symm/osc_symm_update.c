@@ -339,18 +339,54 @@ int ompi_osc_symm_updates_end(osc_symm_updates_t *updates, int rc)
     return rc;
 }
 
+/* Whether the host can touch all sides where they are. */
+static inline bool host_touches(const osc_symm_place_t *place, const void *origin,
+                                const void *result)
+{
+    return SYMM_KIND_SYSTEM == place->kind && OSC_SYMM_REACH_MAPPED == place->reach &&
+           SYMM_POINTER_HOST == symm_pointer_kind(origin) &&
+           SYMM_POINTER_HOST == symm_pointer_kind(result);
+}
+
+/* The straight way for host memory: nothing to find out, no rows. Elements have no gaps. */
+static int update_host_run(const ompi_osc_symm_module_t *module, const osc_symm_element_t *element,
+                           const osc_symm_place_t *place, const char *origin, char *result,
+                           uint64_t count)
+{
+    const symm_window_t *window = module->window;
+    symm_window_control_t *control = window->mapping->control;
+    uint64_t step = 1 + BLOCK_BYTES / element->size;
+    int rc = MPI_SUCCESS;
+    for (uint64_t done = 0; MPI_SUCCESS == rc && done < count; done += step) {
+        size_t at = done * element->size;
+        uint64_t now = count - done < step ? count - done : step;
+        char *target = place->address + at;
+        symm_window_control_close(control, window->size, place->target);
+        if (NULL != result) {
+            memcpy(result + at, target, now * element->size);
+        }
+        if (SYMM_ATOMIC_REPLACE == element->op) {
+            memcpy(target, origin + at, now * element->size);
+        } else if (SYMM_ATOMIC_NO_OP != element->op) {
+            rc = symm_device_ops(SYMM_KIND_SYSTEM)
+                     ->combine(NULL, (symm_op_t) element->op, element->dtype, target, origin + at,
+                               SYMM_REACH_HOST, now);
+        }
+        symm_gate_open(&control->peers[place->target].update);
+    }
+    return rc;
+}
+
 int ompi_osc_symm_update_run(ompi_osc_symm_module_t *module, const osc_symm_element_t *element,
                              const osc_symm_place_t *place, const void *origin, void *result,
                              uint64_t count)
 {
-    if (SYMM_KIND_SYSTEM == place->kind && goes_beside(element, place, place->address, count) &&
-        SYMM_POINTER_HOST == symm_pointer_kind(origin) &&
-        SYMM_POINTER_HOST == symm_pointer_kind(result)) {
+    if (!element->gaps && host_touches(place, origin, result)) {
         symm_atomic_t row = {
             .count = count, .target = place->address, .origin = origin, .result = result};
-        if (update_beside(module, place->target, element, &row)) {
-            return MPI_SUCCESS;
-        }
+        bool done = goes_beside(element, place, place->address, count) &&
+                    update_beside(module, place->target, element, &row);
+        return done ? MPI_SUCCESS : update_host_run(module, element, place, origin, result, count);
     }
     osc_symm_updates_t updates = {.module = module, .element = element, .place = *place};
     osc_symm_rows_t rows = {

@@ -102,8 +102,14 @@ else
 fi
 
 # Leak detection stays on for the unit tests; run_mpi_test.sh turns it off for its programs.
-if symm_build "$asan" --enable-asan --with-cuda=no "$@"; then
-    SYMM_TEST_TIMEOUT=${SYMM_TEST_TIMEOUT:-300} check sanitizer "$asan"
+# Kernels for one architecture are enough, since the fake driver runs their host twins.
+if symm_build "$asan" --enable-asan --with-nvcc-gencode="-gencode arch=compute_80,code=sm_80" "$@"; then
+    SYMM_TEST_TIMEOUT=${SYMM_TEST_TIMEOUT:-300}
+    export SYMM_TEST_TIMEOUT
+    check sanitizer "$asan"
+    rm -f "$asan/test/mpi/test-suite-fake.log"
+    run_make "$asan" check-fake "MPI_TESTS_FAKE=\$(MPI_NAMES:=.fake2.mpi)"
+    count "sanitizer fake driver mpi" "$asan/test/mpi/test-suite-fake.log"
 else
     failure "sanitizer build"
     add "sanitizer build" 0 1 0

@@ -79,11 +79,18 @@ static const char *input_at(const pipeline_t *p, uint64_t first)
     return p->call->send + first * p->element;
 }
 
-static int copy(const pipeline_t *p, symm_lane_t lane, void *dst, const void *src, uint64_t count)
+/* Bytes of count elements that begin `at` bytes into a buffer of len bytes: of the last pair in a
+ * buffer the gap behind it is not there. */
+static size_t bytes_at(const pipeline_t *p, size_t at, uint64_t count, size_t len)
 {
-    return 0 == count ? MPI_SUCCESS
-                      : p->scratch->ops->copy(p->scratch->queue, lane, dst, src,
-                                              (size_t) count * p->element);
+    size_t bytes = (size_t) count * p->element;
+    return at >= len ? 0 : bytes < len - at ? bytes : len - at;
+}
+
+static int copy(const pipeline_t *p, symm_lane_t lane, void *dst, const void *src, size_t bytes)
+{
+    return 0 == bytes ? MPI_SUCCESS
+                      : p->scratch->ops->copy(p->scratch->queue, lane, dst, src, bytes);
 }
 
 /* Starts bringing this rank's pieces to where they are combined. */
@@ -95,7 +102,8 @@ static int bring(const pipeline_t *p, uint64_t round)
         bool needed = !p->sliced || part != p->rank || !p->send_near;
         range_t r = range_of(p, part, round);
         char *to = p->sliced ? part_of(p, part, p->rank, round) : part_of(p, p->rank, part, round);
-        rc = needed ? copy(p, SYMM_LANE_LOCAL, to, input_at(p, r.first), r.count) : MPI_SUCCESS;
+        size_t bytes = bytes_at(p, r.first * p->element, r.count, p->call->send_len);
+        rc = needed ? copy(p, SYMM_LANE_LOCAL, to, input_at(p, r.first), bytes) : MPI_SUCCESS;
     }
     return rc;
 }
@@ -119,10 +127,11 @@ static int spread(const pipeline_t *p, range_t r)
 {
     int rc = MPI_SUCCESS;
     size_t at = r.first * p->element;
+    size_t bytes = bytes_at(p, at, r.count, p->call->recv_len);
     for (int i = 1; MPI_SUCCESS == rc && i < p->size; ++i) {
         char *output = coll_symm_call_recv_of(p->call, (p->rank + i) % p->size);
         rc = NULL == output ? MPI_ERR_INTERN
-                            : copy(p, SYMM_LANE_MAIN, output + at, p->call->recv + at, r.count);
+                            : copy(p, SYMM_LANE_MAIN, output + at, p->call->recv + at, bytes);
     }
     return rc;
 }
@@ -137,7 +146,8 @@ static int combine(const pipeline_t *p, uint64_t round)
     if (0 == r.count || 0 == ranks || 0 == call->share.own) {
         return MPI_SUCCESS;
     }
-    char *output = call->recv + (r.first - call->share.first) * p->element;
+    size_t at = (r.first - call->share.first) * p->element;
+    char *output = call->recv + at;
     call->work->dst[0] = p->recv_near ? output : result_area(p);
     symm_reduce_t reduce = {.op = (symm_op_t) call->mine.op,
                             .dtype = (symm_dtype_t) call->mine.dtype,
@@ -151,7 +161,8 @@ static int combine(const pipeline_t *p, uint64_t round)
     call->blocks = blocks < most ? blocks : most;
     int rc = p->scratch->ops->reduce(p->scratch->queue, &reduce, call->blocks);
     if (MPI_SUCCESS == rc && !p->recv_near) {
-        rc = copy(p, SYMM_LANE_MAIN, output, call->work->dst[0], r.count);
+        rc = copy(p, SYMM_LANE_MAIN, output, call->work->dst[0],
+                  bytes_at(p, at, r.count, call->recv_len));
     }
     return MPI_SUCCESS == rc && p->sliced ? spread(p, r) : rc;
 }

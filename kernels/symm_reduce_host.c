@@ -78,6 +78,11 @@ SYMM_REDUCE_LONG_DOUBLE_LIST(COMBINE_DEFINE_SCALAR)
 #undef COMBINE_DEFINE_SCALAR
 #undef COMBINE_LOOP
 
+/* Field by field: the gap behind the last pair of a buffer may be nobody's memory. */
+#define COMBINE_READ_PAIR(pair, at, ctype)                                                         \
+    memcpy(&(pair).value, (at) + offsetof(ctype, value), sizeof((pair).value));                    \
+    memcpy(&(pair).index, (at) + offsetof(ctype, index), sizeof((pair).index))
+
 #define COMBINE_DEFINE_PAIR(op, name, dtype, dtype_name, ctype, atype)                             \
     static void combine_##name##_##dtype_name(void *dst, const void *left, const void *right,      \
                                               uint64_t count)                                      \
@@ -86,8 +91,8 @@ SYMM_REDUCE_LONG_DOUBLE_LIST(COMBINE_DEFINE_SCALAR)
             unsigned char *to = (unsigned char *) dst + at;                                        \
             ctype a, b;                                                                            \
                                                                                                    \
-            memcpy(&a, (const unsigned char *) left + at, sizeof(a));                              \
-            memcpy(&b, (const unsigned char *) right + at, sizeof(b));                             \
+            COMBINE_READ_PAIR(a, (const unsigned char *) left + at, ctype);                        \
+            COMBINE_READ_PAIR(b, (const unsigned char *) right + at, ctype);                       \
             a = SYMM_COMBINE_##name(a, b);                                                         \
             memcpy(to + offsetof(ctype, value), &a.value, sizeof(a.value));                        \
             memcpy(to + offsetof(ctype, index), &a.index, sizeof(a.index));                        \
@@ -96,6 +101,7 @@ SYMM_REDUCE_LONG_DOUBLE_LIST(COMBINE_DEFINE_SCALAR)
 SYMM_REDUCE_PAIR_LIST(COMBINE_DEFINE_PAIR)
 SYMM_REDUCE_LONG_DOUBLE_PAIR_LIST(COMBINE_DEFINE_PAIR)
 #undef COMBINE_DEFINE_PAIR
+#undef COMBINE_READ_PAIR
 
 #define COMBINE_ENTRY(op, name, dtype, dtype_name, ctype, atype)                                   \
     [op][dtype] = combine_##name##_##dtype_name,

@@ -5,7 +5,10 @@
 
 #include "fake_kernel.h"
 
+#include "fake_context.h"
+#include "fake_machine.h"
 #include "fake_report.h"
+#include "fake_space.h"
 #include "symm_atomic.h"
 #include "symm_atomic_ops.h"
 #include "symm_atomic_params.h"
@@ -70,9 +73,26 @@ static bool check_piece(const fake_run_t *run, const symm_atomic_piece_t *piece)
     return true;
 }
 
+/* Whether the kernel's device has atomics on the memory of another that it updates. */
+static bool check_owner(const fake_run_t *run, const void *target)
+{
+    const fake_range_t *range = fake_space_find((uintptr_t) target);
+    const fake_mapping_t *mapping =
+        NULL != range && FAKE_RESERVATION == range->kind
+            ? fake_space_mapping(range, (uintptr_t) target - range->base)
+            : NULL;
+    if (NULL != mapping && !fake_machine_atomics(run->context->gpu, mapping->gpu)) {
+        (void) fake_misuse(CUDA_SUCCESS,
+                           "kernel %s: device %d has no atomics on memory of device %d",
+                           run->launch->kernel->name, run->context->gpu, mapping->gpu);
+        return false;
+    }
+    return true;
+}
+
 static bool run_piece(const fake_run_t *run, const symm_atomic_piece_t *piece)
 {
-    bool good = check_piece(run, piece);
+    bool good = check_piece(run, piece) && check_owner(run, piece->target);
     for (uint64_t row = 0; good && row < piece->rows; ++row) {
         good = run_row(run, piece, row);
     }
@@ -88,8 +108,9 @@ static bool run_atomic(const fake_run_t *run)
     const symm_atomic_piece_t *pieces = fake_kernel_touch(
         run, "pieces", 0, params->pieces, params->piece_count * sizeof(*pieces), false);
     bool good = NULL != pieces;
-    for (uint64_t i = 0; good && i < params->piece_count; ++i) {
-        good = run_piece(run, &pieces[i]);
+    /* A GPU updates them in any order: from the last on shows who relies on another one. */
+    for (uint64_t i = params->piece_count; good && 0 < i; --i) {
+        good = run_piece(run, &pieces[i - 1]);
     }
     return good;
 }

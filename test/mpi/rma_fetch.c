@@ -229,9 +229,10 @@ static void add_by_swapping(MPI_Datatype type, size_t size, int target, MPI_Aint
     uint64_t compare = 0, next, old = 0;
     for (;;) {
         next = compare + 1;
-        CHECK_OK(MPI_Compare_and_swap(&next, &compare, &old, type, target, at, window.win));
-        CHECK_OK(MPI_Win_flush(target, window.win));
-        if (0 == memcmp(&old, &compare, size)) {
+        bool good =
+            CHECK_OK(MPI_Compare_and_swap(&next, &compare, &old, type, target, at, window.win)) &&
+            CHECK_OK(MPI_Win_flush(target, window.win));
+        if (!good || 0 == memcmp(&old, &compare, size)) {
             return;
         }
         compare = 0;

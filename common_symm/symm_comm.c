@@ -121,6 +121,21 @@ static void free_relay(symm_comm_t *comm)
     comm->relay = MPI_COMM_NULL;
 }
 
+/* Forgets the windows of other communicators, which will not tell this one any more when they go.
+ */
+static void keep_own_windows(symm_comm_t *comm)
+{
+    int kept = 0;
+    (void) pthread_mutex_lock(&comm->lock);
+    for (int i = 0; i < comm->window_count; ++i) {
+        if (comm->windows[i]->comm == comm) {
+            comm->windows[kept++] = comm->windows[i];
+        }
+    }
+    comm->window_count = kept;
+    (void) pthread_mutex_unlock(&comm->lock);
+}
+
 void symm_comm_detach(symm_comm_t *comm)
 {
     (void) pthread_mutex_lock(&table_lock);
@@ -132,6 +147,7 @@ void symm_comm_detach(symm_comm_t *comm)
         *link = comm->next;
     }
     comm->shared = false;
+    keep_own_windows(comm);
     (void) pthread_mutex_unlock(&table_lock);
     free_relay(comm);
     empty_cache(comm);

@@ -139,6 +139,16 @@ static bool send_to(swap_t *swap, int peer)
     return true;
 }
 
+/* Lets no peer wait for a rank that has given up. */
+static void tell_nothing_comes(const swap_t *swap)
+{
+    for (int r = 0; r < swap->size; ++r) {
+        if (r != swap->rank) {
+            (void) send_message(swap, r, NOTHING_COMES); /* it waits for its time to be up then */
+        }
+    }
+}
+
 /* Keeps what fits; a stranger may send more, since control data is padded. */
 static void keep_fds(symm_fds_t *fds, const unsigned char *data, size_t count)
 {
@@ -243,9 +253,12 @@ static void run_swap(swap_t *swap, unsigned timeout_ms)
 {
     double deadline = now_ms() + timeout_ms;
     symm_spin_t spin = SYMM_SPIN_INIT;
-    while (0 < swap->to_send || 0 < swap->to_get) {
+    for (;;) {
         send_all(swap);
         while (0 < swap->to_get && receive_one(swap)) {
+        }
+        if (0 == swap->to_send && 0 == swap->to_get) {
+            return; /* however late */
         }
         if (now_ms() > deadline) {
             (void) symm_error_set(swap->error, MPI_ERR_OTHER,
@@ -264,20 +277,21 @@ int symm_rendezvous_swap(symm_rendezvous_t *rendezvous, int rank, int size,
 {
     memset(theirs_p, 0, (size_t) size * sizeof(*theirs_p));
     bool *flags = calloc(2 * (size_t) size, sizeof(*flags));
-    if (NULL == flags) {
-        return symm_error_set(error, MPI_ERR_NO_MEM, "no memory for %d ranks", size);
-    }
     swap_t swap = {.rendezvous = rendezvous,
                    .rank = rank,
                    .size = size,
                    .cards = cards,
                    .mine = mine,
                    .theirs = theirs_p,
-                   .sent = flags,
-                   .got = flags + size,
                    .to_send = size - 1,
                    .to_get = size - 1,
                    .error = error};
+    if (NULL == flags) {
+        tell_nothing_comes(&swap);
+        return symm_error_set(error, MPI_ERR_NO_MEM, "no memory for %d ranks", size);
+    }
+    swap.sent = flags;
+    swap.got = flags + size;
     run_swap(&swap, timeout_ms);
     free(flags);
     return error->code;

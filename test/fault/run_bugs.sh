@@ -31,9 +31,11 @@ build_copy() {
         VPATH="$work/source/common_symm" top_srcdir="$work/source" libmpi_symm.la > "$work/log" 2>&1
 }
 
-# run_copy: the loop with it. Work on the fake GPUs takes long enough to be seen missing.
+# run_copy: the loop with it. Work on the fake GPUs takes long enough to be seen missing, and small
+# copies use both lanes of a queue.
 run_copy() {
-    SYMM_FAULT_SECONDS=5 FAKE_CUDA_DELAY_US=1000 LD_LIBRARY_PATH=$work/build/common_symm/.libs \
+    OMPI_MCA_coll_symm_copy_engine_only=1 SYMM_FAULT_SECONDS=12 FAKE_CUDA_DELAY_US=1000 \
+        LD_LIBRARY_PATH=$work/build/common_symm/.libs \
         sh "$here/../mpi/run_mpi_test.sh" "$build/test/fault/fault_cuda.fake2" \
         in_the_programs_context > "$work/log" 2>&1
 }

@@ -4,6 +4,8 @@
 
 #include "coll_symm.h"
 
+#include "symm_typemap.h"
+
 #include <stdlib.h>
 
 int coll_symm_work_create(coll_symm_work_t *work, int size)
@@ -29,6 +31,20 @@ void coll_symm_work_free(coll_symm_work_t *work)
     *work = (coll_symm_work_t){0};
 }
 
+/* Whether count elements of datatype are one run of bytes in the datatype's order: *offset_p is
+ * where it starts, *len_p its bytes. Open MPI's flags tell that of the predefined ones alone;
+ * others that they call contiguous may be out of order. */
+static bool is_run(const ompi_datatype_t *datatype, size_t count, ptrdiff_t *offset_p,
+                   size_t *len_p)
+{
+    const symm_typemap_t *map;
+    if (ompi_datatype_is_predefined(datatype)) {
+        return symm_ompi_contiguous(datatype, count, offset_p, len_p);
+    }
+    return MPI_SUCCESS == symm_typemap_get((MPI_Datatype) datatype, &map) &&
+           symm_typemap_is_run(map, count, offset_p, len_p);
+}
+
 bool coll_symm_call_input(coll_symm_call_t *call, const void *buf, size_t count,
                           const ompi_datatype_t *datatype, size_t len)
 {
@@ -36,7 +52,7 @@ bool coll_symm_call_input(coll_symm_call_t *call, const void *buf, size_t count,
     size_t bytes;
     call->send_len = symm_ompi_span(datatype, count, &start);
     call->send = (const char *) buf + start;
-    return symm_ompi_contiguous(datatype, count, &start, &bytes) && bytes == len;
+    return is_run(datatype, count, &start, &bytes) && bytes == len;
 }
 
 bool coll_symm_call_output(coll_symm_call_t *call, void *buf, size_t count,
@@ -46,7 +62,7 @@ bool coll_symm_call_output(coll_symm_call_t *call, void *buf, size_t count,
     size_t bytes;
     call->recv_len = symm_ompi_span(datatype, count, &start);
     call->recv = (char *) buf + start;
-    return symm_ompi_contiguous(datatype, count, &start, &bytes) && bytes == len;
+    return is_run(datatype, count, &start, &bytes) && bytes == len;
 }
 
 /* One side of a row as it is filled in: where its blocks are, and what they span. */
@@ -80,8 +96,7 @@ static side_t find_side(const void *buf, const coll_symm_vector_t *v, int size)
         const ompi_datatype_t *type = NULL == v->types ? v->type : v->types[p];
         ptrdiff_t start;
         if (0 < span) {
-            side.gap_free =
-                side.gap_free && symm_ompi_contiguous(type, (size_t) v->counts[p], &start, &len);
+            side.gap_free = side.gap_free && is_run(type, (size_t) v->counts[p], &start, &len);
             side.start = NULL == side.end || first < side.start ? first : side.start;
             side.end = NULL == side.end || first + span > side.end ? first + span : side.end;
         }

@@ -682,6 +682,27 @@ static void derived_types_with_gaps(void)
     CHECK_OK(MPI_Type_free(&padded));
 }
 
+/* A datatype without gaps whose pieces are not in memory order. */
+static void gather_swapped(void)
+{
+    enum { COUNT_EACH = 40 };
+    const int lengths[] = {1, 1}, places[] = {1, 0};
+    MPI_Datatype swapped;
+    size_t total = COUNT_EACH * (size_t) mt_size;
+    int *got = new_numbers(total);
+    CHECK_OK(MPI_Type_indexed(2, lengths, places, MPI_INT, &swapped));
+    CHECK_OK(MPI_Type_commit(&swapped));
+    fill_numbers(room_of(&first, 0), COUNT_EACH, mt_rank, 7);
+    CHECK_OK(MPI_Allgather(room_of(&first, 0), COUNT_EACH / 2, swapped, room_of(&first, 1),
+                           COUNT_EACH, MPI_INT, MPI_COMM_WORLD));
+    mt_read(got, room_of(&first, 1), total * sizeof(int));
+    for (size_t i = 0; i < total; ++i) {
+        CHECK_INT(number((int) (i / COUNT_EACH), 7, i % COUNT_EACH ^ 1), got[i]);
+    }
+    CHECK_OK(MPI_Type_free(&swapped));
+    mt_free(MT_HOST, got);
+}
+
 static void gather_into_gaps(void)
 {
     MPI_Datatype padded;
@@ -784,6 +805,7 @@ int main(int argc, char **argv)
         MT_RUN(other_floating_types);
         MT_RUN(derived_types_with_gaps);
         MT_RUN(gather_into_gaps);
+        MT_RUN(gather_swapped);
         MT_RUN(ruled_out);
         MT_RUN(nothing_to_do);
         MT_RUN(collectives_after_the_window_is_freed);

@@ -159,6 +159,9 @@ static int flush(const ompi_osc_symm_module_t *module)
 int ompi_osc_symm_flush(int target, ompi_win_t *win)
 {
     ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
+    if (0 > target || target >= module->window->size) {
+        return MPI_ERR_RANK; /* Open MPI 4 itself does not look at it in this call */
+    }
     if (!module->lock_all && OSC_SYMM_HELD_NONE == module->held[target]) {
         return MPI_ERR_RMA_SYNC;
     }

@@ -250,6 +250,26 @@ static void access_beyond_the_window(void)
     check_intact();
 }
 
+/* What MPI itself finds wrong, before it asks us. */
+static void arguments_that_make_no_sense(void)
+{
+    poison_window();
+    CHECK_OK(MPI_Win_lock_all(0, window.win));
+    CHECK_CLASS(MPI_ERR_RANK,
+                MPI_Put(data, 1, MPI_INT64_T, mt_size, 0, 1, MPI_INT64_T, window.win));
+    CHECK_CLASS(MPI_ERR_RANK, MPI_Get(data, 1, MPI_INT64_T, -77, 0, 1, MPI_INT64_T, window.win));
+    CHECK_CLASS(MPI_ERR_RANK, MPI_Accumulate(data, 1, MPI_INT64_T, mt_size, 0, 1, MPI_INT64_T,
+                                             MPI_SUM, window.win));
+    CHECK_CLASS(MPI_ERR_DISP, put_at(-1, 1));
+    CHECK_CLASS(MPI_ERR_RANK, MPI_Win_flush(mt_size, window.win));
+    CHECK_CLASS(MPI_ERR_RANK, MPI_Win_flush_local(-2, window.win));
+    CHECK_OK(MPI_Win_unlock_all(window.win));
+    CHECK_CLASS(MPI_ERR_RANK, MPI_Win_lock(MPI_LOCK_SHARED, mt_size, 0, window.win));
+    CHECK_CLASS(MPI_ERR_RANK, MPI_Win_unlock(mt_size, window.win));
+    CHECK_CLASS(MPI_ERR_LOCKTYPE, MPI_Win_lock(-5, 0, 0, window.win));
+    check_intact();
+}
+
 /* The room that a segment is rounded up to is not the user's. */
 static void access_beyond_the_size_within_the_segment(void)
 {
@@ -403,6 +423,7 @@ int main(int argc, char **argv)
         MT_RUN(begin_within_post_and_start);
         MT_RUN(group_beyond_the_window);
         MT_RUN(access_beyond_the_window);
+        MT_RUN(arguments_that_make_no_sense);
         MT_RUN(access_beyond_the_size_within_the_segment);
         MT_RUN(target_without_memory);
         MT_RUN(lengths_that_differ);

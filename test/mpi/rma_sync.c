@@ -502,6 +502,32 @@ static void every_lock_waits_for_a_late_release(void)
     lock_waits_for_a_late_release(0, true);
 }
 
+/* Who lets go and asks again comes after all who wait already. */
+static void locks_are_served_in_turn(void)
+{
+    int64_t count = 0;
+    if (!mt_needs_ranks(2)) {
+        return;
+    }
+    clear_words();
+    if (0 == mt_rank) {
+        CHECK_OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window.win));
+    }
+    mt_barrier();
+    if (0 == mt_rank) {
+        mt_sleep_ms(LATE_MS); /* the others wait by now */
+        CHECK_OK(MPI_Win_unlock(0, window.win));
+    }
+    CHECK_OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window.win));
+    count = get_word(0, 1);
+    CHECK_MSG(0 != mt_rank || mt_size - 1 == count, "only %lld of %d were let in before",
+              (long long) count, mt_size - 1);
+    ++count;
+    put_word(0, 1, &count);
+    CHECK_OK(MPI_Win_unlock(0, window.win));
+    mt_barrier();
+}
+
 /* With MPI_MODE_NOCHECK nothing is locked, so nobody waits although somebody holds the lock. */
 static void nocheck_waits_for_nobody(void)
 {
@@ -757,6 +783,7 @@ int main(int argc, char **argv)
         MT_RUN(lock_all_against_several_exclusive_locks);
         MT_RUN(exclusive_lock_while_holding_a_shared_one);
         MT_RUN(every_lock_waits_for_a_late_release);
+        MT_RUN(locks_are_served_in_turn);
         MT_RUN(nocheck_waits_for_nobody);
         MT_RUN(locks_of_all_targets_at_once);
         MT_RUN(every_wait_moves_messages);

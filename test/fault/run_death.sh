@@ -77,7 +77,7 @@ if test "$rc" -eq 77; then
 fi
 calls='sendmsg@1 recvmsg@1 fcntl@1 mmap@2 munmap@1'
 if test "${test%.fake*}" != "$test"; then
-    calls='cuMemCreate@1 cuMemImportFromShareableHandle@1 cuMemSetAccess@1 cuMemcpyAsync@1 cuGraphLaunch@1
+    calls='cuMemCreate@1 cuMemImportFromShareableHandle@1 cuMemSetAccess@1 cuGraphLaunch@1 cuGraphLaunch@2
         cuMemUnmap@1 sendmsg@1 recvmsg@1'
 fi
 for phase in creation put lock collective free; do

@@ -71,7 +71,6 @@ static bool is_host_only(const call_t *c)
     return !is_device(c->to) && (c->in_place || !is_device(c->from));
 }
 
-/* Windows of host memory cannot be worked on where some buffer is on a GPU. */
 static bool is_served(const call_t *c)
 {
     if (1 == mt_size || is_host_only(c)) {
@@ -80,10 +79,11 @@ static bool is_served(const call_t *c)
     return SYMM_KIND_CUDA_DEVICE == mt_kind && (PLACE_WINDOW == c->to || PLACE_WINDOW == c->from);
 }
 
-/* Between windows of both kinds either plan is right. */
+/* Between windows of both kinds, and from or to a GPU beside windows of host memory, either plan is
+ * right. */
 static bool is_open(const call_t *c)
 {
-    return SYMM_KIND_CUDA_DEVICE == mt_kind && PLACE_OTHER_WINDOW == c->to;
+    return SYMM_KIND_CUDA_DEVICE == mt_kind ? PLACE_OTHER_WINDOW == c->to : !is_host_only(c);
 }
 
 static const char *family_of(const call_t *c)

@@ -10,6 +10,8 @@
 
 #include "symm_ompi_compat.h"
 
+#include <stdatomic.h>
+
 #include "ompi/mca/osc/base/base.h"
 #include "ompi/mca/osc/osc.h"
 #include "ompi/win/win.h"
@@ -68,12 +70,14 @@ struct ompi_osc_symm_module {
     symm_device_t *device;        /* of these */
     osc_symm_target_t *targets;   /* [size] */
     bool dynamic;                 /* regions are looked up at each operation */
+    bool on_host;                 /* all targets are host memory that is mapped here */
     osc_symm_own_t *own;          /* NULL for allocated memory */
     bool driven;                  /* by MPI's progress, see osc_symm_request.h */
     ompi_osc_symm_module_t *next_driven;
     struct ompi_osc_symm_request *requests; /* not complete yet */
     bool noncontig;                         /* the info key alloc_shared_noncontig is honoured */
     char hints[OSC_SYMM_HINT_COUNT][OSC_SYMM_HINT_TEXT_MAX]; /* the values in force */
+    _Atomic unsigned flushes;                                /* so far */
     opal_mutex_t lock;
 
     /* The access epochs that are open. */
@@ -219,6 +223,10 @@ int ompi_osc_symm_transfer_typed(bool put, const void *origin_addr, int origin_c
 /* Completes all operations that this rank has started on the window. Returns an MPI error class. */
 static inline int ompi_osc_symm_complete_operations(const ompi_osc_symm_module_t *module)
 {
+    if (module->on_host) { /* copies on the host are done when they return */
+        atomic_thread_fence(memory_order_seq_cst);
+        return MPI_SUCCESS;
+    }
     return module->ops->queue_wait(module->queue);
 }
 

@@ -66,13 +66,54 @@ static int carry(bool put, const ompi_osc_symm_module_t *module, const transfer_
                : ompi_osc_symm_remote_read(module, &t->place, &local, 1, &remote, 1);
 }
 
+FAST_PATH void count_transfer(bool put, size_t len)
+{
+    symm_counters_t *counters = symm_counters();
+    if (put) {
+        SYMM_COUNT_IN(counters, puts, 1);
+        SYMM_COUNT_IN(counters, put_bytes, len);
+    } else {
+        SYMM_COUNT_IN(counters, gets, 1);
+        SYMM_COUNT_IN(counters, get_bytes, len);
+    }
+}
+
+/* Bytes up to which a copy on the host is made here, without a call into the backend. */
+#define COPY_HERE 16384
+
+/* The straight way where all targets are mapped host memory, for runs from offset 0. */
+FAST_PATH int transfer_on_host(bool put, const ompi_osc_symm_module_t *module, char *origin,
+                               size_t len, int target, ptrdiff_t disp)
+{
+    const osc_symm_target_t *memory = &module->targets[target];
+    ptrdiff_t start;
+    if (__builtin_mul_overflow(disp, memory->disp_unit, &start) || 0 > start ||
+        (size_t) start > memory->size || len > memory->size - (size_t) start) {
+        return MPI_ERR_RMA_RANGE;
+    }
+    if (0 == len) {
+        return MPI_SUCCESS;
+    }
+    void *dst = put ? memory->base + start : origin;
+    const void *src = put ? origin : memory->base + start;
+    count_transfer(put, len);
+    if (SYMM_POINTER_DEVICE == symm_pointer_kind(origin)) {
+        return symm_copy_blocking(dst, src, len);
+    }
+    if (COPY_HERE < len) {
+        return module->ops->transfer(module->queue, dst, src, len, SYMM_KNOWN_NEITHER);
+    }
+    memcpy(dst, src, len);
+    return MPI_SUCCESS;
+}
+
 /* A put or a get; put is a constant wherever this is called. */
 FAST_PATH int transfer(bool put, const void *origin_addr, int origin_count,
                        ompi_datatype_t *origin_dt, int target, ptrdiff_t target_disp,
                        int target_count, ompi_datatype_t *target_dt, const ompi_win_t *win)
 {
     ompi_osc_symm_module_t *module = ompi_osc_symm_module_of(win);
-    transfer_t t = {0};
+    transfer_t t;
     run_t here, there;
     if (MPI_PROC_NULL == target) {
         return OMPI_SUCCESS;
@@ -87,20 +128,16 @@ FAST_PATH int transfer(bool put, const void *origin_addr, int origin_count,
     if (here.len != there.len) {
         return MPI_ERR_TRUNCATE;
     }
+    if (module->on_host && 0 == here.offset && 0 == there.offset) {
+        return transfer_on_host(put, module, (char *) origin_addr, here.len, target, target_disp);
+    }
     t.origin = (char *) origin_addr + here.offset;
     t.len = here.len;
     int rc = ompi_osc_symm_locate(module, target, target_disp, there.offset, there.len, &t.place);
     if (MPI_SUCCESS != rc || 0 == t.len) {
         return rc;
     }
-    symm_counters_t *counters = symm_counters();
-    if (put) {
-        SYMM_COUNT_IN(counters, puts, 1);
-        SYMM_COUNT_IN(counters, put_bytes, t.len);
-    } else {
-        SYMM_COUNT_IN(counters, gets, 1);
-        SYMM_COUNT_IN(counters, get_bytes, t.len);
-    }
+    count_transfer(put, t.len);
     if (OSC_SYMM_REACH_MAPPED != t.place.reach) {
         return carry(put, module, &t);
     }

@@ -141,16 +141,19 @@ int ompi_osc_symm_sync(ompi_win_t *win)
     return OMPI_SUCCESS;
 }
 
-/* Flushes between two in which MPI makes progress, which takes longer than a flush itself. */
-#define FLUSHES_PER_PROGRESS 32
+/* Flushes between two in which MPI makes progress, which takes twenty times as long as a flush
+ * itself: some microseconds, and too little to be seen in the time of one. */
+#define FLUSHES_PER_PROGRESS 512
 
 /* Completes operations. A loop that polls memory with operations and flushes must not starve the
  * rest of MPI, nor those who need this rank to reach its memory. */
-static int flush(const ompi_osc_symm_module_t *module)
+static int flush(ompi_osc_symm_module_t *module)
 {
-    static _Thread_local unsigned flushes;
     int rc = ompi_osc_symm_complete_operations(module);
-    if (NULL != module->own || 0 == ++flushes % FLUSHES_PER_PROGRESS) {
+    /* Threads may lose a count to each other. */
+    unsigned flushes = atomic_load_explicit(&module->flushes, memory_order_relaxed) + 1;
+    atomic_store_explicit(&module->flushes, flushes, memory_order_relaxed);
+    if (NULL != module->own || 0 == flushes % FLUSHES_PER_PROGRESS) {
         opal_progress();
     }
     return rc;

@@ -74,6 +74,7 @@ int ompi_osc_symm_module_create(ompi_win_t *win, symm_window_t *window,
     module->dynamic = MPI_WIN_FLAVOR_DYNAMIC == win->w_flavor;
     OBJ_CONSTRUCT(&module->lock, opal_mutex_t);
     module->ops = window->mapping->ops;
+    module->on_host = !window->own_memory && SYMM_KIND_SYSTEM == module->ops->kind;
     module->queue = window->mapping->queue;
     module->device = window->mapping->device;
     module->targets = describe_targets(window);

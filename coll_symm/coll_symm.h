@@ -230,9 +230,13 @@ bool coll_symm_call_outputs(coll_symm_call_t *call, void *buf, const coll_symm_v
 void coll_symm_call_one_input(coll_symm_call_t *call);
 void coll_symm_call_one_output(coll_symm_call_t *call);
 
-/* Runs a described call: agreement, plan, report; the next component where there is nothing to
- * agree on, and where the plan says so. Returns an MPI error class. */
-int coll_symm_call_run(coll_symm_call_t *call);
+/* Makes a blocking call from its arguments: agreement, plan, report. The next component does it
+ * where no window matters, where there is nothing to agree on (a collective described as
+ * COLL_SYMM_NONE has no plans; its GPU buffers are staged), and where the plan says so. Returns an
+ * MPI error class.
+ */
+int coll_symm_call_serve(mca_coll_symm_module_t *module, const coll_symm_steps_t *steps,
+                         const void *arguments, const void *sbuf, void *rbuf);
 
 /* ---- coll_symm_agree.c: the steps around a plan ---- */
 

@@ -12,16 +12,12 @@ typedef struct allgather_arguments {
     ompi_communicator_t *comm;
 } allgather_arguments_t;
 
-static int call_allgather(const mca_coll_symm_module_t *module, const allgather_arguments_t *a,
-                          const void *sbuf, void *rbuf)
-{
-    return module->next.allgather(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->comm,
-                                  module->next.allgather_module);
-}
-
 static int next_allgather(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    return call_allgather(call->module, call->arguments, sbuf, rbuf);
+    const allgather_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->allgather(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->comm,
+                                functions->allgather_module);
 }
 
 static void describe_allgather(coll_symm_call_t *call)
@@ -63,18 +59,9 @@ int mca_coll_symm_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtyp
                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     allgather_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
-    if (coll_symm_asleep(symm)) {
-        return call_allgather(symm, &arguments, sbuf, rbuf);
-    }
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &allgather_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    describe_allgather(&call);
-    return coll_symm_call_run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &allgather_steps, &arguments,
+                                sbuf, rbuf);
 }
 
 int mca_coll_symm_iallgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -95,16 +82,12 @@ typedef struct allgatherv_arguments {
     ompi_communicator_t *comm;
 } allgatherv_arguments_t;
 
-static int call_allgatherv(const mca_coll_symm_module_t *module, const allgatherv_arguments_t *a,
-                           const void *sbuf, void *rbuf)
-{
-    return module->next.allgatherv(sbuf, a->scount, a->sdtype, rbuf, a->rcounts, a->disps,
-                                   a->rdtype, a->comm, module->next.allgatherv_module);
-}
-
 static int next_allgatherv(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    return call_allgatherv(call->module, call->arguments, sbuf, rbuf);
+    const allgatherv_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->allgatherv(sbuf, a->scount, a->sdtype, rbuf, a->rcounts, a->disps, a->rdtype,
+                                 a->comm, functions->allgatherv_module);
 }
 
 static void describe_allgatherv(coll_symm_call_t *call)
@@ -146,18 +129,9 @@ int mca_coll_symm_allgatherv(const void *sbuf, int scount, ompi_datatype_t *sdty
                              const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
                              ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     allgatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, comm};
-    if (coll_symm_asleep(symm)) {
-        return call_allgatherv(symm, &arguments, sbuf, rbuf);
-    }
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &allgatherv_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    describe_allgatherv(&call);
-    return coll_symm_call_run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &allgatherv_steps, &arguments,
+                                sbuf, rbuf);
 }
 
 int mca_coll_symm_iallgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,

@@ -14,17 +14,13 @@ typedef struct arguments {
     ompi_communicator_t *comm;
 } arguments_t;
 
-static int call_next(const mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf,
-                     void *rbuf)
-{
-    return module->next.allreduce(sbuf, rbuf, a->count, a->dtype,
-                                  symm_float16_portable_op(a->dtype, a->op), a->comm,
-                                  module->next.allreduce_module);
-}
-
 static int next(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    return call_next(call->module, call->arguments, sbuf, rbuf);
+    const arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->allreduce(sbuf, rbuf, a->count, a->dtype,
+                                symm_float16_portable_op(a->dtype, a->op), a->comm,
+                                functions->allreduce_module);
 }
 
 static void describe(coll_symm_call_t *call)
@@ -55,15 +51,8 @@ static const coll_symm_steps_t steps = {
 int mca_coll_symm_allreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
                             MPI_Op op, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     arguments_t arguments = {count, dtype, op, comm};
-    if (coll_symm_asleep(symm)) {
-        return call_next(symm, &arguments, sbuf, rbuf);
-    }
-    coll_symm_call_t call = {
-        .module = symm, .steps = &steps, .arguments = &arguments, .sbuf = sbuf, .rbuf = rbuf};
-    describe(&call);
-    return coll_symm_call_run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &steps, &arguments, sbuf, rbuf);
 }
 
 int mca_coll_symm_iallreduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,

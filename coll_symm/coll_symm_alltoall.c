@@ -20,16 +20,12 @@ typedef struct alltoall_arguments {
     ompi_communicator_t *comm;
 } alltoall_arguments_t;
 
-static int call_alltoall(const mca_coll_symm_module_t *module, const alltoall_arguments_t *a,
-                         const void *sbuf, void *rbuf)
-{
-    return module->next.alltoall(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->comm,
-                                 module->next.alltoall_module);
-}
-
 static int next_alltoall(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    return call_alltoall(call->module, call->arguments, sbuf, rbuf);
+    const alltoall_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->alltoall(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->comm,
+                               functions->alltoall_module);
 }
 
 static void describe_alltoall(coll_symm_call_t *call)
@@ -69,18 +65,9 @@ int mca_coll_symm_alltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype
                            int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                            mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoall_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
-    if (coll_symm_asleep(symm)) {
-        return call_alltoall(symm, &arguments, sbuf, rbuf);
-    }
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &alltoall_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    describe_alltoall(&call);
-    return coll_symm_call_run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &alltoall_steps, &arguments,
+                                sbuf, rbuf);
 }
 
 int mca_coll_symm_ialltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -117,16 +104,12 @@ typedef struct alltoallv_arguments {
     ompi_communicator_t *comm;
 } alltoallv_arguments_t;
 
-static int call_alltoallv(const mca_coll_symm_module_t *module, const alltoallv_arguments_t *a,
-                          const void *sbuf, void *rbuf)
-{
-    return module->next.alltoallv(sbuf, a->scounts, a->sdisps, a->sdtype, rbuf, a->rcounts,
-                                  a->rdisps, a->rdtype, a->comm, module->next.alltoallv_module);
-}
-
 static int next_alltoallv(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    return call_alltoallv(call->module, call->arguments, sbuf, rbuf);
+    const alltoallv_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->alltoallv(sbuf, a->scounts, a->sdisps, a->sdtype, rbuf, a->rcounts, a->rdisps,
+                                a->rdtype, a->comm, functions->alltoallv_module);
 }
 
 static void describe_alltoallv(coll_symm_call_t *call)
@@ -166,18 +149,9 @@ int mca_coll_symm_alltoallv(const void *sbuf, const int *scounts, const int *sdi
                             const int *rdisps, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoallv_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
-    if (coll_symm_asleep(symm)) {
-        return call_alltoallv(symm, &arguments, sbuf, rbuf);
-    }
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &alltoallv_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    describe_alltoallv(&call);
-    return coll_symm_call_run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &alltoallv_steps, &arguments,
+                                sbuf, rbuf);
 }
 
 int mca_coll_symm_ialltoallv(const void *sbuf, const int *scounts, const int *sdisps,
@@ -200,16 +174,12 @@ typedef struct alltoallw_arguments {
     ompi_communicator_t *comm;
 } alltoallw_arguments_t;
 
-static int call_alltoallw(const mca_coll_symm_module_t *module, const alltoallw_arguments_t *a,
-                          const void *sbuf, void *rbuf)
-{
-    return module->next.alltoallw(sbuf, a->scounts, a->sdisps, a->sdtypes, rbuf, a->rcounts,
-                                  a->rdisps, a->rdtypes, a->comm, module->next.alltoallw_module);
-}
-
 static int next_alltoallw(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    return call_alltoallw(call->module, call->arguments, sbuf, rbuf);
+    const alltoallw_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->alltoallw(sbuf, a->scounts, a->sdisps, a->sdtypes, rbuf, a->rcounts,
+                                a->rdisps, a->rdtypes, a->comm, functions->alltoallw_module);
 }
 
 static void describe_alltoallw(coll_symm_call_t *call)
@@ -242,18 +212,9 @@ int mca_coll_symm_alltoallw(const void *sbuf, const int *scounts, const int *sdi
                             const int *rdisps, ompi_datatype_t *const *rdtypes,
                             ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoallw_arguments_t arguments = {scounts, sdisps, sdtypes, rcounts, rdisps, rdtypes, comm};
-    if (coll_symm_asleep(symm)) {
-        return call_alltoallw(symm, &arguments, sbuf, rbuf);
-    }
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &alltoallw_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    describe_alltoallw(&call);
-    return coll_symm_call_run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &alltoallw_steps, &arguments,
+                                sbuf, rbuf);
 }
 
 int mca_coll_symm_ialltoallw(const void *sbuf, const int *scounts, const int *sdisps,

@@ -8,22 +8,17 @@ typedef struct barrier_arguments {
     ompi_communicator_t *comm;
 } barrier_arguments_t;
 
-static int call_barrier(const mca_coll_symm_module_t *module, const barrier_arguments_t *a)
-{
-    return module->next.barrier(a->comm, module->next.barrier_module);
-}
-
 static int next_barrier(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
+    const barrier_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
     (void) sbuf;
     (void) rbuf;
-    return call_barrier(call->module, call->arguments);
+    return functions->barrier(a->comm, functions->barrier_module);
 }
 
 static void describe_barrier(coll_symm_call_t *call)
 {
-    const barrier_arguments_t *a = call->arguments;
-    (void) a;
     call->mine.collective = COLL_SYMM_BARRIER;
 }
 
@@ -44,14 +39,9 @@ static const coll_symm_steps_t barrier_steps = {.describe = describe_barrier,
 
 int mca_coll_symm_barrier(ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     barrier_arguments_t arguments = {comm};
-    if (coll_symm_asleep(symm)) {
-        return call_barrier(symm, &arguments);
-    }
-    coll_symm_call_t call = {.module = symm, .steps = &barrier_steps, .arguments = &arguments};
-    describe_barrier(&call);
-    return coll_symm_call_run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &barrier_steps, &arguments, NULL,
+                                NULL);
 }
 
 int mca_coll_symm_ibarrier(ompi_communicator_t *comm, ompi_request_t **request,

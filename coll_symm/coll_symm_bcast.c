@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * MPI_Bcast. The buffer is the root's input and the others' output. */
+ * MPI_Bcast. The buffer is the root's input and the others' output; steps get it as both. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
 
 typedef struct bcast_arguments {
-    void *buffer;
     int count;
     ompi_datatype_t *datatype;
     int root;
     ompi_communicator_t *comm;
 } bcast_arguments_t;
-
-static int call_bcast(const mca_coll_symm_module_t *module, const bcast_arguments_t *a,
-                      void *buffer)
-{
-    return module->next.bcast(buffer, a->count, a->datatype, a->root, a->comm,
-                              module->next.bcast_module);
-}
 
 static bool is_root(const mca_coll_symm_module_t *module, const bcast_arguments_t *a)
 {
@@ -27,7 +19,9 @@ static bool is_root(const mca_coll_symm_module_t *module, const bcast_arguments_
 static int next_bcast(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
     const bcast_arguments_t *a = call->arguments;
-    return call_bcast(call->module, a, is_root(call->module, a) ? (void *) sbuf : rbuf);
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->bcast(is_root(call->module, a) ? (void *) sbuf : rbuf, a->count, a->datatype,
+                            a->root, a->comm, functions->bcast_module);
 }
 
 static void describe_bcast(coll_symm_call_t *call)
@@ -37,11 +31,9 @@ static void describe_bcast(coll_symm_call_t *call)
     size_t bytes = count * a->datatype->super.size;
     bool known;
     if (is_root(call->module, a)) {
-        call->sbuf = a->buffer;
-        known = coll_symm_call_input(call, a->buffer, count, a->datatype, bytes);
+        known = coll_symm_call_input(call, call->sbuf, count, a->datatype, bytes);
     } else {
-        call->rbuf = a->buffer;
-        known = coll_symm_call_output(call, a->buffer, count, a->datatype, bytes);
+        known = coll_symm_call_output(call, call->rbuf, count, a->datatype, bytes);
     }
     call->mine.collective = COLL_SYMM_BCAST;
     call->mine.root = (uint16_t) a->root;
@@ -66,21 +58,16 @@ static const coll_symm_steps_t bcast_steps = {.describe = describe_bcast,
 int mca_coll_symm_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
                         ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
-    bcast_arguments_t arguments = {buffer, count, datatype, root, comm};
-    if (coll_symm_asleep(symm)) {
-        return call_bcast(symm, &arguments, buffer);
-    }
-    coll_symm_call_t call = {.module = symm, .steps = &bcast_steps, .arguments = &arguments};
-    describe_bcast(&call);
-    return coll_symm_call_run(&call);
+    bcast_arguments_t arguments = {count, datatype, root, comm};
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &bcast_steps, &arguments, buffer,
+                                buffer);
 }
 
 int mca_coll_symm_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
                          ompi_communicator_t *comm, ompi_request_t **request,
                          mca_coll_base_module_t *module)
 {
-    bcast_arguments_t arguments = {buffer, count, datatype, root, comm};
+    bcast_arguments_t arguments = {count, datatype, root, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &bcast_steps, &arguments,
                                  sizeof(arguments), buffer, buffer, request);
 }

@@ -190,9 +190,11 @@ static int carry_out(coll_symm_call_t *call)
                                              : call->steps->carry_out(call);
 }
 
-int coll_symm_call_run(coll_symm_call_t *call)
+/* Agreement, plan, report; the next component where there is nothing to agree on, and where the
+ * plan says so. */
+static int run(coll_symm_call_t *call)
 {
-    bool agreed = coll_symm_call_open(call->module);
+    bool agreed = COLL_SYMM_NONE != call->mine.collective && coll_symm_call_open(call->module);
     coll_symm_call_place(call);
     if (!agreed) {
         return coll_symm_pass_on(call, false);
@@ -202,4 +204,17 @@ int coll_symm_call_run(coll_symm_call_t *call)
     int rc = carry_out(call);
     coll_symm_report(call);
     return rc;
+}
+
+int coll_symm_call_serve(mca_coll_symm_module_t *module, const coll_symm_steps_t *steps,
+                         const void *arguments, const void *sbuf, void *rbuf)
+{
+    if (coll_symm_asleep(module)) {
+        coll_symm_call_t call = {.module = module, .arguments = arguments};
+        return steps->next(&call, sbuf, rbuf);
+    }
+    coll_symm_call_t call = {
+        .module = module, .steps = steps, .arguments = arguments, .sbuf = sbuf, .rbuf = rbuf};
+    steps->describe(&call);
+    return run(&call);
 }

@@ -18,16 +18,12 @@ typedef struct gather_arguments {
     ompi_communicator_t *comm;
 } gather_arguments_t;
 
-static int call_gather(const mca_coll_symm_module_t *module, const gather_arguments_t *a,
-                       const void *sbuf, void *rbuf)
-{
-    return module->next.gather(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->root,
-                               a->comm, module->next.gather_module);
-}
-
 static int next_gather(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    return call_gather(call->module, call->arguments, sbuf, rbuf);
+    const gather_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->gather(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->root,
+                             a->comm, functions->gather_module);
 }
 
 static void describe_gather(coll_symm_call_t *call)
@@ -72,18 +68,9 @@ int mca_coll_symm_gather(const void *sbuf, int scount, ompi_datatype_t *sdtype, 
                          int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
                          mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     gather_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
-    if (coll_symm_asleep(symm)) {
-        return call_gather(symm, &arguments, sbuf, rbuf);
-    }
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &gather_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    describe_gather(&call);
-    return coll_symm_call_run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &gather_steps, &arguments, sbuf,
+                                rbuf);
 }
 
 int mca_coll_symm_igather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -105,16 +92,12 @@ typedef struct gatherv_arguments {
     ompi_communicator_t *comm;
 } gatherv_arguments_t;
 
-static int call_gatherv(const mca_coll_symm_module_t *module, const gatherv_arguments_t *a,
-                        const void *sbuf, void *rbuf)
-{
-    return module->next.gatherv(sbuf, a->scount, a->sdtype, rbuf, a->rcounts, a->disps, a->rdtype,
-                                a->root, a->comm, module->next.gatherv_module);
-}
-
 static int next_gatherv(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    return call_gatherv(call->module, call->arguments, sbuf, rbuf);
+    const gatherv_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->gatherv(sbuf, a->scount, a->sdtype, rbuf, a->rcounts, a->disps, a->rdtype,
+                              a->root, a->comm, functions->gatherv_module);
 }
 
 static void describe_gatherv(coll_symm_call_t *call)
@@ -153,18 +136,9 @@ int mca_coll_symm_gatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype,
                           const int *rcounts, const int *disps, ompi_datatype_t *rdtype, int root,
                           ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     gatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, root, comm};
-    if (coll_symm_asleep(symm)) {
-        return call_gatherv(symm, &arguments, sbuf, rbuf);
-    }
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &gatherv_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    describe_gatherv(&call);
-    return coll_symm_call_run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &gatherv_steps, &arguments, sbuf,
+                                rbuf);
 }
 
 int mca_coll_symm_igatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,

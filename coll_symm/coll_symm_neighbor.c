@@ -43,12 +43,6 @@ static void span_vectors(coll_symm_call_t *call, const coll_symm_vector_t *input
     call->recv_len = coll_symm_vector_span(call->rbuf, outputs, d.in, (const char **) &call->recv);
 }
 
-static int run(coll_symm_call_t *call)
-{
-    coll_symm_call_place(call);
-    return coll_symm_pass_on(call, false);
-}
-
 typedef struct allgather_arguments {
     int scount;
     ompi_datatype_t *sdtype;
@@ -90,18 +84,9 @@ int mca_coll_symm_neighbor_allgather(const void *sbuf, int scount, ompi_datatype
                                      void *rbuf, int rcount, ompi_datatype_t *rdtype,
                                      ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     allgather_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &allgather_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    if (coll_symm_asleep(symm)) {
-        return next_allgather(&call, sbuf, rbuf);
-    }
-    describe_allgather(&call);
-    return run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &allgather_steps, &arguments,
+                                sbuf, rbuf);
 }
 
 int mca_coll_symm_ineighbor_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtype,
@@ -158,18 +143,9 @@ int mca_coll_symm_neighbor_allgatherv(const void *sbuf, int scount, ompi_datatyp
                                       ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                                       mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     allgatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, comm};
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &allgatherv_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    if (coll_symm_asleep(symm)) {
-        return next_allgatherv(&call, sbuf, rbuf);
-    }
-    describe_allgatherv(&call);
-    return run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &allgatherv_steps, &arguments,
+                                sbuf, rbuf);
 }
 
 int mca_coll_symm_ineighbor_allgatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype,
@@ -224,18 +200,9 @@ int mca_coll_symm_neighbor_alltoall(const void *sbuf, int scount, ompi_datatype_
                                     void *rbuf, int rcount, ompi_datatype_t *rdtype,
                                     ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoall_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &alltoall_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    if (coll_symm_asleep(symm)) {
-        return next_alltoall(&call, sbuf, rbuf);
-    }
-    describe_alltoall(&call);
-    return run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &alltoall_steps, &arguments,
+                                sbuf, rbuf);
 }
 
 int mca_coll_symm_ineighbor_alltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype,
@@ -293,18 +260,9 @@ int mca_coll_symm_neighbor_alltoallv(const void *sbuf, const int *scounts, const
                                      const int *rdisps, ompi_datatype_t *rdtype,
                                      ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoallv_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &alltoallv_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    if (coll_symm_asleep(symm)) {
-        return next_alltoallv(&call, sbuf, rbuf);
-    }
-    describe_alltoallv(&call);
-    return run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &alltoallv_steps, &arguments,
+                                sbuf, rbuf);
 }
 
 int mca_coll_symm_ineighbor_alltoallv(const void *sbuf, const int *scounts, const int *sdisps,
@@ -367,18 +325,9 @@ int mca_coll_symm_neighbor_alltoallw(const void *sbuf, const int *scounts, const
                                      ompi_datatype_t *const *rdtypes, ompi_communicator_t *comm,
                                      mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     alltoallw_arguments_t arguments = {scounts, sdisps, sdtypes, rcounts, rdisps, rdtypes, comm};
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &alltoallw_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    if (coll_symm_asleep(symm)) {
-        return next_alltoallw(&call, sbuf, rbuf);
-    }
-    describe_alltoallw(&call);
-    return run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &alltoallw_steps, &arguments,
+                                sbuf, rbuf);
 }
 
 int mca_coll_symm_ineighbor_alltoallw(const void *sbuf, const int *scounts, const MPI_Aint *sdisps,

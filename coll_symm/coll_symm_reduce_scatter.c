@@ -18,21 +18,17 @@ typedef struct arguments {
     ompi_communicator_t *comm;
 } arguments_t;
 
-static int call_next(const mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf,
-                     void *rbuf)
-{
-    MPI_Op op = symm_float16_portable_op(a->dtype, a->op);
-    if (NULL == a->counts) {
-        return module->next.reduce_scatter_block(sbuf, rbuf, a->count, a->dtype, op, a->comm,
-                                                 module->next.reduce_scatter_block_module);
-    }
-    return module->next.reduce_scatter(sbuf, rbuf, a->counts, a->dtype, op, a->comm,
-                                       module->next.reduce_scatter_module);
-}
-
 static int next(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    return call_next(call->module, call->arguments, sbuf, rbuf);
+    const arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    MPI_Op op = symm_float16_portable_op(a->dtype, a->op);
+    if (NULL == a->counts) {
+        return functions->reduce_scatter_block(sbuf, rbuf, a->count, a->dtype, op, a->comm,
+                                               functions->reduce_scatter_block_module);
+    }
+    return functions->reduce_scatter(sbuf, rbuf, a->counts, a->dtype, op, a->comm,
+                                     functions->reduce_scatter_module);
 }
 
 /* Fills in this rank's share. Returns whether every rank's result could be moved to the front. */
@@ -86,24 +82,12 @@ static int start_next(const coll_symm_call_t *call, const coll_symm_next_t *func
 static const coll_symm_steps_t steps = {
     .describe = describe, .next = next, .carry_out = coll_symm_combine, .start_next = start_next};
 
-static int reduce_scatter(mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf,
-                          void *rbuf)
-{
-    if (coll_symm_asleep(module)) {
-        return call_next(module, a, sbuf, rbuf);
-    }
-    coll_symm_call_t call = {
-        .module = module, .steps = &steps, .arguments = a, .sbuf = sbuf, .rbuf = rbuf};
-    describe(&call);
-    return coll_symm_call_run(&call);
-}
-
 int mca_coll_symm_reduce_scatter(const void *sbuf, void *rbuf, const int *rcounts,
                                  ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm,
                                  mca_coll_base_module_t *module)
 {
     arguments_t arguments = {rcounts, 0, dtype, op, comm};
-    return reduce_scatter((mca_coll_symm_module_t *) module, &arguments, sbuf, rbuf);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &steps, &arguments, sbuf, rbuf);
 }
 
 int mca_coll_symm_ireduce_scatter(const void *sbuf, void *rbuf, const int *rcounts,
@@ -120,7 +104,7 @@ int mca_coll_symm_reduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
                                        mca_coll_base_module_t *module)
 {
     arguments_t arguments = {NULL, rcount, dtype, op, comm};
-    return reduce_scatter((mca_coll_symm_module_t *) module, &arguments, sbuf, rbuf);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &steps, &arguments, sbuf, rbuf);
 }
 
 int mca_coll_symm_ireduce_scatter_block(const void *sbuf, void *rbuf, int rcount,

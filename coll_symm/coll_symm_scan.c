@@ -14,20 +14,16 @@ typedef struct arguments {
     ompi_communicator_t *comm;
 } arguments_t;
 
-static int call_next(const mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf,
-                     void *rbuf)
-{
-    MPI_Op op = symm_float16_portable_op(a->dtype, a->op);
-    if (a->exclusive) {
-        return module->next.exscan(sbuf, rbuf, a->count, a->dtype, op, a->comm,
-                                   module->next.exscan_module);
-    }
-    return module->next.scan(sbuf, rbuf, a->count, a->dtype, op, a->comm, module->next.scan_module);
-}
-
 static int next(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    return call_next(call->module, call->arguments, sbuf, rbuf);
+    const arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    MPI_Op op = symm_float16_portable_op(a->dtype, a->op);
+    if (a->exclusive) {
+        return functions->exscan(sbuf, rbuf, a->count, a->dtype, op, a->comm,
+                                 functions->exscan_module);
+    }
+    return functions->scan(sbuf, rbuf, a->count, a->dtype, op, a->comm, functions->scan_module);
 }
 
 static void describe(coll_symm_call_t *call)
@@ -62,22 +58,11 @@ static int start_next(const coll_symm_call_t *call, const coll_symm_next_t *func
 static const coll_symm_steps_t steps = {
     .describe = describe, .next = next, .carry_out = coll_symm_combine, .start_next = start_next};
 
-static int scan(mca_coll_symm_module_t *module, const arguments_t *a, const void *sbuf, void *rbuf)
-{
-    if (coll_symm_asleep(module)) {
-        return call_next(module, a, sbuf, rbuf);
-    }
-    coll_symm_call_t call = {
-        .module = module, .steps = &steps, .arguments = a, .sbuf = sbuf, .rbuf = rbuf};
-    describe(&call);
-    return coll_symm_call_run(&call);
-}
-
 int mca_coll_symm_scan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
                        ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     arguments_t arguments = {false, count, dtype, op, comm};
-    return scan((mca_coll_symm_module_t *) module, &arguments, sbuf, rbuf);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &steps, &arguments, sbuf, rbuf);
 }
 
 int mca_coll_symm_iscan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
@@ -93,7 +78,7 @@ int mca_coll_symm_exscan(const void *sbuf, void *rbuf, int count, ompi_datatype_
                          ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     arguments_t arguments = {true, count, dtype, op, comm};
-    return scan((mca_coll_symm_module_t *) module, &arguments, sbuf, rbuf);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &steps, &arguments, sbuf, rbuf);
 }
 
 int mca_coll_symm_iexscan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,

@@ -18,16 +18,12 @@ typedef struct scatter_arguments {
     ompi_communicator_t *comm;
 } scatter_arguments_t;
 
-static int call_scatter(const mca_coll_symm_module_t *module, const scatter_arguments_t *a,
-                        const void *sbuf, void *rbuf)
-{
-    return module->next.scatter(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->root,
-                                a->comm, module->next.scatter_module);
-}
-
 static int next_scatter(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    return call_scatter(call->module, call->arguments, sbuf, rbuf);
+    const scatter_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->scatter(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->root,
+                              a->comm, functions->scatter_module);
 }
 
 static void describe_scatter(coll_symm_call_t *call)
@@ -72,18 +68,9 @@ int mca_coll_symm_scatter(const void *sbuf, int scount, ompi_datatype_t *sdtype,
                           int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
                           mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     scatter_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
-    if (coll_symm_asleep(symm)) {
-        return call_scatter(symm, &arguments, sbuf, rbuf);
-    }
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &scatter_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    describe_scatter(&call);
-    return coll_symm_call_run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &scatter_steps, &arguments, sbuf,
+                                rbuf);
 }
 
 int mca_coll_symm_iscatter(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -105,16 +92,12 @@ typedef struct scatterv_arguments {
     ompi_communicator_t *comm;
 } scatterv_arguments_t;
 
-static int call_scatterv(const mca_coll_symm_module_t *module, const scatterv_arguments_t *a,
-                         const void *sbuf, void *rbuf)
-{
-    return module->next.scatterv(sbuf, a->scounts, a->disps, a->sdtype, rbuf, a->rcount, a->rdtype,
-                                 a->root, a->comm, module->next.scatterv_module);
-}
-
 static int next_scatterv(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    return call_scatterv(call->module, call->arguments, sbuf, rbuf);
+    const scatterv_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->scatterv(sbuf, a->scounts, a->disps, a->sdtype, rbuf, a->rcount, a->rdtype,
+                               a->root, a->comm, functions->scatterv_module);
 }
 
 static void describe_scatterv(coll_symm_call_t *call)
@@ -153,18 +136,9 @@ int mca_coll_symm_scatterv(const void *sbuf, const int *scounts, const int *disp
                            ompi_datatype_t *sdtype, void *rbuf, int rcount, ompi_datatype_t *rdtype,
                            int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    mca_coll_symm_module_t *symm = (mca_coll_symm_module_t *) module;
     scatterv_arguments_t arguments = {scounts, disps, sdtype, rcount, rdtype, root, comm};
-    if (coll_symm_asleep(symm)) {
-        return call_scatterv(symm, &arguments, sbuf, rbuf);
-    }
-    coll_symm_call_t call = {.module = symm,
-                             .steps = &scatterv_steps,
-                             .arguments = &arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf};
-    describe_scatterv(&call);
-    return coll_symm_call_run(&call);
+    return coll_symm_call_serve((mca_coll_symm_module_t *) module, &scatterv_steps, &arguments,
+                                sbuf, rbuf);
 }
 
 int mca_coll_symm_iscatterv(const void *sbuf, const int *scounts, const int *disps,

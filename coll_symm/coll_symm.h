@@ -78,7 +78,8 @@ typedef struct coll_symm_work {
     coll_symm_descriptor_t *all; /* [size] what the ranks have shown */
     const void **src;            /* [size] of a reduction */
     void **dst;                  /* [size] */
-    coll_symm_copies_t copies;   /* of a data movement */
+    symm_block_t *row;         /* [size] this rank's blocks, for collectives with counts per rank */
+    coll_symm_copies_t copies; /* of a data movement */
 } coll_symm_work_t;
 
 typedef struct mca_coll_symm_module mca_coll_symm_module_t;
@@ -100,7 +101,6 @@ struct mca_coll_symm_module {
     const symm_window_t *recent;
     uint64_t recent_gone;
     coll_symm_work_t work;
-    symm_block_t *row; /* [size] this rank's blocks, for collectives with counts per rank */
     /* The latest pair of handles that was looked up, and what it means. */
     MPI_Datatype known_datatype;
     MPI_Op known_op;
@@ -220,7 +220,7 @@ typedef struct coll_symm_vector {
 size_t coll_symm_vector_span(const void *buf, const coll_symm_vector_t *v, int count,
                              const char **start_p);
 
-/* The same where counts are per rank, which fills that side of the module's row, too. Returns
+/* The same where counts are per rank, which fills that side of the call's row, too. Returns
  * whether each block is one gap-free run. For outputs, bytes becomes those of the largest from
  * another rank. */
 bool coll_symm_call_inputs(coll_symm_call_t *call, const void *buf, const coll_symm_vector_t *v);
@@ -248,7 +248,7 @@ bool coll_symm_call_open(mca_coll_symm_module_t *module);
 void coll_symm_call_place(coll_symm_call_t *call);
 
 /* Shows the call and reads the others', then chooses the plan. Waits for all ranks, driving
- * progress. The input is copied into the slot when it is flagged as payload, the module's row where
+ * progress. The input is copied into the slot when it is flagged as payload, the call's row where
  * counts are per rank. */
 void coll_symm_call_begin(coll_symm_call_t *call);
 
@@ -277,6 +277,10 @@ int coll_symm_call_end(const coll_symm_call_t *call, int rc);
  * if so. */
 void coll_symm_call_leave(const coll_symm_call_t *call, int rc);
 bool coll_symm_call_has_left(const coll_symm_call_t *call, int rank, int *code_p);
+
+/* Whether this rank does its part of the plan for itself, with no word from the others at the end.
+ */
+bool coll_symm_call_is_alone(const coll_symm_call_t *call);
 
 /* The same once more, for work behind the end: what a rank has staged goes back to its GPU. */
 int coll_symm_call_end_again(coll_symm_call_t *call, int rc);
@@ -427,7 +431,6 @@ int mca_coll_symm_scatterv(const void *sbuf, const int *scounts, const int *disp
                            ompi_datatype_t *sdtype, void *rbuf, int rcount, ompi_datatype_t *rdtype,
                            int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
-/* Those with counts per rank go to the next component, GPU buffers staged. */
 int mca_coll_symm_iallgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                              int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                              ompi_request_t **request, mca_coll_base_module_t *module);

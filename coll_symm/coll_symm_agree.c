@@ -20,11 +20,12 @@ static symm_comm_peer_t *peer_of(const coll_symm_call_t *call, int rank)
     return &call->module->comm->control->peers[rank];
 }
 
+/* Behind the rows of the slots are those of the ring. */
 static symm_block_t *row_of(const coll_symm_call_t *call, int rank)
 {
     const symm_comm_t *comm = call->module->comm;
-    return symm_comm_control_row(comm->control, comm->exchange.size, rank,
-                                 (int) (call->number % 2));
+    uint64_t row = NULL != call->pending ? 2 + call->number % SYMM_PENDING_MAX : call->number % 2;
+    return symm_comm_control_row(comm->control, comm->exchange.size, rank, (int) row);
 }
 
 /* A nonblocking call has its place in the ring of pending ones. */
@@ -163,9 +164,8 @@ void coll_symm_call_show(const coll_symm_call_t *call)
     symm_slot_t *slot = slot_of(call, exchange->rank);
     size_t payload = 0 != (call->mine.flags & COLL_SYMM_PAYLOAD) ? call->send_len : 0;
     size_t first = payload < SHORT_PAYLOAD ? payload : SHORT_PAYLOAD;
-    bool rows = coll_symm_traits(call->mine.collective)->rows && NULL == call->pending;
-    if (rows && SYMM_ROW_RANKS_MAX >= exchange->size) {
-        memcpy(row_of(call, exchange->rank), call->module->row,
+    if (coll_symm_traits(call->mine.collective)->rows && SYMM_ROW_RANKS_MAX >= exchange->size) {
+        memcpy(row_of(call, exchange->rank), call->work->row,
                (size_t) exchange->size * sizeof(symm_block_t));
     }
     if (first < payload) {
@@ -224,7 +224,6 @@ void coll_symm_call_begin(coll_symm_call_t *call)
     const symm_exchange_t *exchange = &module->comm->exchange;
     symm_spin_t spin = SYMM_SPIN_INIT;
     call->number = ++module->comm->call;
-    call->work = &module->work;
     coll_symm_call_show(call);
     for (int r = 0; r < exchange->size; ++r) {
         while (r != exchange->rank && !coll_symm_call_seen(call, r)) {
@@ -302,6 +301,13 @@ int coll_symm_call_end(const coll_symm_call_t *call, int rc)
         agreed = MPI_SUCCESS == agreed ? code : agreed;
     }
     return agreed;
+}
+
+bool coll_symm_call_is_alone(const coll_symm_call_t *call)
+{
+    /* Of blocks in rows each rank looks at its own alone: their lengths may not match. */
+    return COLL_SYMM_LOCAL == call->plan.path || (COLL_SYMM_PUSH_SLOT == call->plan.path &&
+                                                  !coll_symm_traits(call->mine.collective)->rows);
 }
 
 int coll_symm_call_end_again(coll_symm_call_t *call, int rc)

@@ -93,10 +93,9 @@ static int next_allgatherv(const coll_symm_call_t *call, const void *sbuf, void 
 static void describe_allgatherv(coll_symm_call_t *call)
 {
     const allgatherv_arguments_t *a = call->arguments;
-    mca_coll_symm_module_t *module = call->module;
     coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->disps, .type = a->rdtype};
     bool known = coll_symm_call_outputs(call, call->rbuf, &outputs);
-    const symm_block_t *own = &module->row[module->comm->exchange.rank];
+    const symm_block_t *own = &call->work->row[call->module->comm->exchange.rank];
     call->mine.collective = COLL_SYMM_ALLGATHERV;
     if (MPI_IN_PLACE == call->sbuf) {
         call->mine.flags = COLL_SYMM_IN_PLACE;

@@ -14,9 +14,10 @@ int coll_symm_work_create(coll_symm_work_t *work, int size)
     *work = (coll_symm_work_t){.all = calloc(ranks, sizeof(*work->all)),
                                .src = calloc(ranks, sizeof(*work->src)),
                                .dst = calloc(ranks, sizeof(*work->dst)),
+                               .row = calloc(ranks, sizeof(*work->row)),
                                .copies = {.moves = calloc(2 * ranks, sizeof(symm_move_t)),
                                           .local = calloc(2 * ranks, sizeof(bool))}};
-    bool whole = NULL != work->all && NULL != work->src && NULL != work->dst &&
+    bool whole = NULL != work->all && NULL != work->src && NULL != work->dst && NULL != work->row &&
                  NULL != work->copies.moves && NULL != work->copies.local;
     return whole ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
@@ -26,6 +27,7 @@ void coll_symm_work_free(coll_symm_work_t *work)
     free(work->all);
     free(work->src);
     free(work->dst);
+    free(work->row);
     free(work->copies.moves);
     free(work->copies.local);
     *work = (coll_symm_work_t){0};
@@ -121,7 +123,7 @@ bool coll_symm_call_inputs(coll_symm_call_t *call, const void *buf, const coll_s
     for (int p = 0; p < exchange->size; ++p) {
         size_t span, len;
         const char *first = find_part(buf, v, p, &span, &len);
-        symm_block_t *block = &call->module->row[p];
+        symm_block_t *block = &call->work->row[p];
         block->send_at = 0 == len ? 0 : (uint64_t) (first - side.start);
         block->send_len = len;
     }
@@ -138,7 +140,7 @@ bool coll_symm_call_outputs(coll_symm_call_t *call, void *buf, const coll_symm_v
     for (int p = 0; p < exchange->size; ++p) {
         size_t span, len;
         const char *first = find_part(buf, v, p, &span, &len);
-        symm_block_t *block = &call->module->row[p];
+        symm_block_t *block = &call->work->row[p];
         block->recv_at = 0 == len ? 0 : (uint64_t) (first - side.start);
         block->recv_len = len;
         largest = p != exchange->rank && len > largest ? len : largest;
@@ -150,16 +152,16 @@ bool coll_symm_call_outputs(coll_symm_call_t *call, void *buf, const coll_symm_v
 void coll_symm_call_one_input(coll_symm_call_t *call)
 {
     for (int p = 0; p < call->module->comm->exchange.size; ++p) {
-        call->module->row[p].send_at = 0;
-        call->module->row[p].send_len = call->send_len;
+        call->work->row[p].send_at = 0;
+        call->work->row[p].send_len = call->send_len;
     }
 }
 
 void coll_symm_call_one_output(coll_symm_call_t *call)
 {
     for (int p = 0; p < call->module->comm->exchange.size; ++p) {
-        call->module->row[p].recv_at = 0;
-        call->module->row[p].recv_len = call->recv_len;
+        call->work->row[p].recv_at = 0;
+        call->work->row[p].recv_len = call->recv_len;
     }
     call->mine.bytes = call->recv_len;
 }
@@ -213,8 +215,12 @@ int coll_symm_call_serve(mca_coll_symm_module_t *module, const coll_symm_steps_t
         coll_symm_call_t call = {.module = module, .arguments = arguments};
         return steps->next(&call, sbuf, rbuf);
     }
-    coll_symm_call_t call = {
-        .module = module, .steps = steps, .arguments = arguments, .sbuf = sbuf, .rbuf = rbuf};
+    coll_symm_call_t call = {.module = module,
+                             .steps = steps,
+                             .arguments = arguments,
+                             .sbuf = sbuf,
+                             .rbuf = rbuf,
+                             .work = &module->work};
     steps->describe(&call);
     return run(&call);
 }

@@ -70,7 +70,6 @@ static void module_destruct(mca_coll_symm_module_t *module)
     COLL_SYMM_PERSISTENT_LIST(RELEASE_NEXT)
 #undef RELEASE_NEXT
     coll_symm_work_free(&module->work);
-    free(module->row);
 }
 
 OBJ_CLASS_INSTANCE(mca_coll_symm_module_t, mca_coll_base_module_t, module_construct,
@@ -153,9 +152,8 @@ static int allocate(mca_coll_symm_module_t *module, ompi_communicator_t *comm)
 {
     size_t size = (size_t) ompi_comm_size(comm);
     module->comm = make_comm(comm, size);
-    module->row = calloc(size, sizeof(*module->row));
     int rc = coll_symm_work_create(&module->work, (int) size);
-    bool whole = NULL != module->comm && NULL != module->row && MPI_SUCCESS == rc;
+    bool whole = NULL != module->comm && MPI_SUCCESS == rc;
     return whole ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 

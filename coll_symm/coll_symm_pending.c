@@ -190,12 +190,10 @@ static phase_t begin(coll_symm_pending_t *pending)
     return phase;
 }
 
-/* After the work on the device. What a rank does for itself alone needs no word from the others. */
+/* After the work on the device. */
 static phase_t end_work(coll_symm_pending_t *pending)
 {
-    coll_symm_path_t path = pending->call.plan.path;
-    bool alone = COLL_SYMM_PUSH_SLOT == path || COLL_SYMM_LOCAL == path;
-    return leave(pending, alone ? PHASE_DONE : PHASE_LEFT);
+    return leave(pending, coll_symm_call_is_alone(&pending->call) ? PHASE_DONE : PHASE_LEFT);
 }
 
 static phase_t look_at_device(coll_symm_pending_t *pending)
@@ -367,9 +365,6 @@ static void start(coll_symm_pending_t *pending)
 {
     mca_coll_symm_module_t *module = pending->call.module;
     const symm_comm_t *comm = module->comm;
-    if (coll_symm_traits(pending->call.mine.collective)->rows) {
-        pending->call.mine.flags |= COLL_SYMM_UNSUPPORTED; /* the ring has no rows of blocks */
-    }
     coll_symm_call_place(&pending->call);
     if (COLL_SYMM_NONE != pending->call.mine.collective &&
         0 < atomic_load_explicit(&comm->live_windows, memory_order_relaxed) &&

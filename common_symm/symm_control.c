@@ -76,16 +76,16 @@ static size_t block_row_len(int size)
 
 size_t symm_comm_control_len(int size)
 {
-    size_t rows = SYMM_ROW_RANKS_MAX < size ? 0 : 2 * (size_t) size;
+    size_t rows = SYMM_ROW_RANKS_MAX < size ? 0 : SYMM_ROWS * (size_t) size;
     return (size_t) size * sizeof(symm_comm_peer_t) + rows * block_row_len(size);
 }
 
-symm_block_t *symm_comm_control_row(symm_comm_control_t *control, int size, int rank, int slot)
+symm_block_t *symm_comm_control_row(symm_comm_control_t *control, int size, int rank, int row)
 {
     if (SYMM_ROW_RANKS_MAX < size) {
         return NULL;
     }
     char *rows = (char *) control + (size_t) size * sizeof(symm_comm_peer_t);
-    return (symm_block_t *) (void *) (rows +
-                                      (2 * (size_t) rank + (size_t) slot) * block_row_len(size));
+    return (symm_block_t *) (void *) (rows + (SYMM_ROWS * (size_t) rank + (size_t) row) *
+                                                 block_row_len(size));
 }

@@ -99,7 +99,10 @@ typedef struct symm_block {
     uint64_t recv_at, recv_len;
 } symm_block_t;
 
-/* Most ranks that have rows of blocks: size * size blocks, twice. */
+/* Rows of blocks that a rank has: one for each slot, then one for each pending call. */
+#define SYMM_ROWS (2 + SYMM_PENDING_MAX)
+
+/* Most ranks that have rows of blocks: size * size blocks, SYMM_ROWS times. */
 #define SYMM_ROW_RANKS_MAX 64
 
 typedef struct symm_comm_control {
@@ -108,9 +111,9 @@ typedef struct symm_comm_control {
 
 size_t symm_comm_control_len(int size);
 
-/* The row [size] of rank that goes with its slot of that index (0 or 1). NULL when there are more
- * than SYMM_ROW_RANKS_MAX ranks. */
+/* Row number `row` [size] of rank, below SYMM_ROWS. NULL when there are more than
+ * SYMM_ROW_RANKS_MAX ranks. */
 SYMM_EXPORT symm_block_t *symm_comm_control_row(symm_comm_control_t *control, int size, int rank,
-                                                int slot);
+                                                int row);
 
 #endif

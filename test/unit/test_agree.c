@@ -89,7 +89,10 @@ static void sleep_ms(long ms)
 static void show(rank_t *me, int round, coll_symm_call_t *call, unsigned char *input)
 {
     memset(input, me->number * 60 + round % 59, BYTES);
-    *call = (coll_symm_call_t){.module = &me->module, .send = (char *) input, .send_len = BYTES};
+    *call = (coll_symm_call_t){.module = &me->module,
+                               .work = &me->module.work,
+                               .send = (char *) input,
+                               .send_len = BYTES};
     call->mine.collective = COLL_SYMM_ALLREDUCE;
     call->mine.bytes = BYTES;
     call->mine.flags = COLL_SYMM_PAYLOAD;
@@ -145,7 +148,7 @@ static void *choose_among_differing(void *argument)
 {
     rank_t *me = argument;
     for (int round = 0; round < RANKS; ++round) {
-        coll_symm_call_t call = {.module = &me->module};
+        coll_symm_call_t call = {.module = &me->module, .work = &me->module.work};
         call.mine.collective = COLL_SYMM_ALLREDUCE;
         call.mine.bytes = 8;
         call.mine.op = me->number == round ? SYMM_MAX : SYMM_SUM;

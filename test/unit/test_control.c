@@ -103,6 +103,29 @@ static void communicator_block_holds_all_peers(void **state)
     assert_true(offsetof(symm_slot_t, descriptor) + SYMM_SLOT_DESCRIPTOR_BYTES <= SYMM_LINE_BYTES);
 }
 
+/* Rows begin behind the peers, on lines of their own, and no two share a block. */
+static void rows_of_blocks_are_apart(void **state)
+{
+    enum { SIZE = 5 };
+    (void) state;
+    size_t len = symm_comm_control_len(SIZE);
+    symm_comm_control_t *control = aligned_alloc(SYMM_LINE_BYTES, len);
+    assert_non_null(control);
+    memset(control, 0, len);
+    for (int i = 0; i < SIZE * SYMM_ROWS; ++i) {
+        symm_block_t *row = symm_comm_control_row(control, SIZE, i / SYMM_ROWS, i % SYMM_ROWS);
+        assert_int_equal((uintptr_t) row % SYMM_LINE_BYTES, 0);
+        assert_true((char *) row >= (char *) &control->peers[SIZE]);
+        assert_true((char *) (row + SIZE) <= (char *) control + len);
+        for (int p = 0; p < SIZE; ++p) {
+            assert_int_equal(row[p].recv_len, 0);
+            row[p].recv_len = 1;
+        }
+    }
+    free(control);
+    assert_null(symm_comm_control_row(NULL, SYMM_ROW_RANKS_MAX + 1, 0, 0));
+}
+
 /* ---- the barrier ---- */
 
 #define ROUNDS 2000
@@ -182,6 +205,7 @@ int main(void)
         cmocka_unit_test(parts_are_apart),
         cmocka_unit_test(writers_have_lines_of_their_own),
         cmocka_unit_test(communicator_block_holds_all_peers),
+        cmocka_unit_test(rows_of_blocks_are_apart),
         cmocka_unit_test(barrier_orders_what_is_around_it),
         cmocka_unit_test(barrier_count_may_wrap),
         cmocka_unit_test(barrier_of_one_is_no_wait),

@@ -120,6 +120,7 @@ const fake_family_t fake_family_atomic = {
     .count = sizeof(kernels) / sizeof(kernels[0]),
     .params_len = sizeof(symm_atomic_params_t),
     .threads = SYMM_ATOMIC_THREADS,
+    .tells = true,
     .check = check_atomic,
     .run = run_atomic,
 };

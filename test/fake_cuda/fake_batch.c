@@ -137,6 +137,7 @@ const fake_family_t fake_family_batch = {
     .count = sizeof(kernels) / sizeof(kernels[0]),
     .params_len = sizeof(symm_batch_params_t),
     .threads = SYMM_BATCH_THREADS,
+    .tells = true,
     .check = check_batch,
     .run = run_batch,
 };

@@ -23,7 +23,8 @@
 #define COUNTING 1u
 
 static const fake_family_t *const families[] = {&fake_family_atomic, &fake_family_batch,
-                                                &fake_family_move, &fake_family_reduce};
+                                                &fake_family_busy, &fake_family_move,
+                                                &fake_family_reduce};
 
 #define FAMILY_COUNT (sizeof(families) / sizeof(families[0]))
 
@@ -135,7 +136,8 @@ static bool check_shape(const fake_launch_t *launch)
 static CUresult check_params(const fake_launch_t *launch)
 {
     const symm_done_t *done = &launch->params.done;
-    if (NULL == done->flag || NULL == done->block_counter_dev || 0 != done->reserved) {
+    if (launch->kernel->family->tells &&
+        (NULL == done->flag || NULL == done->block_counter_dev || 0 != done->reserved)) {
         return fake_misuse(CUDA_ERROR_INVALID_VALUE, "a kernel without a flag or counter, or with "
                                                      "its reserved word set");
     }
@@ -202,19 +204,29 @@ static void run_counted(const fake_run_t *run, _Atomic uint32_t *counter, _Atomi
     }
 }
 
+/* A kernel that tells its end. */
+static void run_telling(const fake_run_t *run)
+{
+    const symm_done_t *done = &run->launch->params.done;
+    void *counter =
+        fake_kernel_touch(run, "block counter", 0, done->block_counter_dev, sizeof(uint32_t), true);
+    void *flag = NULL == counter
+                     ? NULL
+                     : fake_kernel_touch(run, "done flag", 0, done->flag, sizeof(uint32_t), true);
+    if (NULL != flag) {
+        run_counted(run, counter, flag);
+    }
+}
+
 static void run_launch(fake_work_t *super, CUcontext context)
 {
     const launch_work_t *work = (const launch_work_t *) super;
-    const symm_done_t *done = &work->launch.params.done;
     fake_run_t run = {.context = context, .launch = &work->launch};
     fake_space_read();
-    void *counter = fake_kernel_touch(&run, "block counter", 0, done->block_counter_dev,
-                                      sizeof(uint32_t), true);
-    void *flag = NULL == counter
-                     ? NULL
-                     : fake_kernel_touch(&run, "done flag", 0, done->flag, sizeof(uint32_t), true);
-    if (NULL != flag) {
-        run_counted(&run, counter, flag);
+    if (work->launch.kernel->family->tells) {
+        run_telling(&run);
+    } else {
+        (void) work->launch.kernel->family->run(&run); /* what it may not do is told */
     }
     fake_space_unlock();
 }
@@ -239,4 +251,30 @@ CUresult fake_launch_queue(const fake_launch_t *launch, CUstream stream)
     *work = (launch_work_t){.super = {.run = run_launch, .free = free_launch}, .launch = *launch};
     fake_stream_queue(stream, &work->super);
     return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                                unsigned int gridDimZ, unsigned int blockDimX,
+                                unsigned int blockDimY, unsigned int blockDimZ,
+                                unsigned int sharedMemBytes, CUstream hStream, void **kernelParams,
+                                void **extra)
+{
+    FAKE_ENTER(FAKE_NEEDS_INIT | FAKE_WANTS_CONTEXT | FAKE_QUEUES);
+    const CUDA_KERNEL_NODE_PARAMS node = {
+        .func = f,
+        .gridDimX = gridDimX,
+        .gridDimY = gridDimY,
+        .gridDimZ = gridDimZ,
+        .blockDimX = blockDimX,
+        .blockDimY = blockDimY,
+        .blockDimZ = blockDimZ,
+        .sharedMemBytes = sharedMemBytes,
+        .kernelParams = kernelParams,
+        .extra = extra,
+    };
+    fake_launch_t launch;
+    CUresult result = fake_stream_check(hStream);
+    result = CUDA_SUCCESS == result ? fake_launch_read(&node, &launch) : result;
+    result = CUDA_SUCCESS == result ? fake_launch_queue(&launch, hStream) : result;
+    return fake_leave(result);
 }

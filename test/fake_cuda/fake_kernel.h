@@ -27,7 +27,7 @@ typedef struct fake_launch {
     unsigned block[3];
     unsigned shared_bytes;
     union {
-        symm_done_t done;                                         /* all begin with it */
+        symm_done_t done;                                         /* first, where they tell */
         _Alignas(16) unsigned char bytes[SYMM_KERNEL_PARAMS_MAX]; /* as parameters may be */
     } params;
 } fake_launch_t;
@@ -44,6 +44,7 @@ struct fake_family {
     size_t count;
     size_t params_len;
     unsigned threads; /* of a block */
+    bool tells;       /* its end by a flag: the parameters begin with a symm_done_t */
     /* Refuses parameters that make no sense. */
     CUresult (*check)(const void *params);
     /* Does the kernel's work. Returns false when it touched what it may not. */
@@ -52,6 +53,7 @@ struct fake_family {
 
 extern const fake_family_t fake_family_atomic; /* fake_atomic.c */
 extern const fake_family_t fake_family_batch;  /* fake_batch.c */
+extern const fake_family_t fake_family_busy;   /* fake_busy.c */
 extern const fake_family_t fake_family_move;   /* fake_move.c */
 extern const fake_family_t fake_family_reduce; /* fake_reduce.c */
 

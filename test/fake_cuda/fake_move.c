@@ -46,6 +46,7 @@ const fake_family_t fake_family_move = {
     .count = sizeof(kernels) / sizeof(kernels[0]),
     .params_len = sizeof(symm_move_params_t),
     .threads = SYMM_MOVE_THREADS,
+    .tells = true,
     .check = check_move,
     .run = run_move,
 };

@@ -15,10 +15,8 @@ static fake_object_t *objects;
 const char *fake_kind_name(fake_kind_t kind)
 {
     static const char *const names[FAKE_KIND_COUNT] = {
-        [FAKE_STREAM] = "streams",
-        [FAKE_MODULE] = "modules",
-        [FAKE_GRAPH] = "graphs",
-        [FAKE_GRAPH_EXEC] = "graph execs",
+        [FAKE_STREAM] = "streams",         [FAKE_MODULE] = "modules", [FAKE_GRAPH] = "graphs",
+        [FAKE_GRAPH_EXEC] = "graph execs", [FAKE_EVENT] = "events",
     };
     return names[kind];
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * The register of what the program was given handles to: streams, modules, graphs. A handle is
+ * The register of what the program was given handles to: streams, modules, graphs,
+ * events. A handle is
  * looked up here before it is followed, so that a stale one is told instead of crashing. */
 #ifndef FAKE_OBJECT_H
 #define FAKE_OBJECT_H
@@ -13,6 +14,7 @@ typedef enum fake_kind {
     FAKE_MODULE,
     FAKE_GRAPH,
     FAKE_GRAPH_EXEC,
+    FAKE_EVENT,
     FAKE_KIND_COUNT,
 } fake_kind_t;
 

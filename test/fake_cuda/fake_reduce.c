@@ -105,6 +105,7 @@ const fake_family_t fake_family_reduce = {
     .count = sizeof(kernels) / sizeof(kernels[0]),
     .params_len = sizeof(symm_reduce_params_t),
     .threads = SYMM_REDUCE_THREADS,
+    .tells = true,
     .check = check_reduce,
     .run = run_reduce,
 };

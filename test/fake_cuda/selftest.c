@@ -19,11 +19,14 @@
 #include <unistd.h>
 
 #include "fake_report.h"
+#include "perf_busy_params.h"
 #include "symm_reduce_params.h"
 
 #define UNIT ((size_t) 2 << 20)
 
 /* The function of the library under its newest name, typed as cuda.h declares it. */
+#undef cuEventElapsedTime /* the fake has the first version */
+CUresult CUDAAPI cuEventElapsedTime(float *ms, CUevent first, CUevent second);
 #define STRING_(x) #x
 #define STRING(x)  STRING_(x)
 #define CU(f)      ((__typeof__(&f)) find(STRING(f)))
@@ -357,6 +360,44 @@ static void a_kernel_whose_operands_overlap(void)
     OK(CU(cuMemFree)(at));
 }
 
+/* The time that a busy kernel takes, by events around it. */
+static void a_kernel_that_is_timed(void)
+{
+    CUmodule module;
+    CUfunction function;
+    CUstream stream;
+    CUevent from, to;
+    float ms = 0;
+    enter();
+    OK(CU(cuModuleLoadData)(&module, "image"));
+    OK(CU(cuModuleGetFunction)(&function, module, PERF_BUSY_KERNEL));
+    OK(CU(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
+    OK(CU(cuEventCreate)(&from, CU_EVENT_DEFAULT));
+    OK(CU(cuEventCreate)(&to, CU_EVENT_DEFAULT));
+    perf_busy_params_t params = {.sink = (float *) &ms, .steps = 20000};
+    void *list[] = {&params};
+    OK(CU(cuEventRecord)(from, stream));
+    OK(CU(cuLaunchKernel)(function, 1, 1, 1, PERF_BUSY_THREADS, 1, 1, 0, stream, list, NULL));
+    OK(CU(cuEventRecord)(to, stream));
+    OK(CU(cuStreamSynchronize)(stream));
+    OK(CU(cuEventElapsedTime)(&ms, from, to));
+    fprintf(stderr, "it took %s\n", 10 < ms && 10000 > ms ? "its time" : "no time");
+    OK(CU(cuEventDestroy)(to));
+    OK(CU(cuEventDestroy)(from));
+    OK(CU(cuStreamDestroy)(stream));
+    OK(CU(cuModuleUnload)(module));
+}
+
+static void time_to_an_event_that_was_not_recorded(void)
+{
+    CUevent event;
+    float ms;
+    enter();
+    OK(CU(cuEventCreate)(&event, CU_EVENT_DEFAULT));
+    RETURNS(CUDA_ERROR_INVALID_HANDLE, CU(cuEventElapsedTime)(&ms, event, event));
+    OK(CU(cuEventDestroy)(event));
+}
+
 static void an_injected_failure(void)
 {
     CUdeviceptr at;
@@ -405,6 +446,8 @@ static const struct {
     CASE(a_kernel_on_host_memory, MISUSE, "source 0"),
     CASE(a_kernel_with_a_dirty_counter, MISUSE, "block counter is 7"),
     CASE(a_kernel_whose_operands_overlap, MISUSE, "overlaps source"),
+    CASE(a_kernel_that_is_timed, 0, "it took its time"),
+    CASE(time_to_an_event_that_was_not_recorded, MISUSE, "was not recorded"),
     CASE(an_injected_failure, 0, "injected: cuMemAlloc_v2 returns 2"),
 };
 

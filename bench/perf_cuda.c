@@ -16,7 +16,9 @@ typedef unsigned long long dptr_t; /* CUdeviceptr */
 typedef void *context_t;           /* CUcontext */
 typedef void *stream_t;            /* CUstream */
 
-#define STREAM_NON_BLOCKING 1 /* CU_STREAM_NON_BLOCKING */
+#define STREAM_NON_BLOCKING  1   /* CU_STREAM_NON_BLOCKING */
+#define NOT_READY            600 /* CUDA_ERROR_NOT_READY */
+#define MULTIPROCESSOR_COUNT 16  /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
 
 /* SYMBOL(name in this file, name in the library, arguments) */
 #define SYMBOL_LIST(SYMBOL)                                                                        \
@@ -26,12 +28,15 @@ typedef void *stream_t;            /* CUstream */
     SYMBOL(device_get_count, "cuDeviceGetCount", (int *count_p))                                   \
     SYMBOL(device_get, "cuDeviceGet", (device_t * device_p, int ordinal))                          \
     SYMBOL(device_get_name, "cuDeviceGetName", (char *name, int len, device_t device))             \
+    SYMBOL(device_get_attribute, "cuDeviceGetAttribute",                                           \
+           (int *value_p, int attribute, device_t device))                                         \
     SYMBOL(context_retain, "cuDevicePrimaryCtxRetain", (context_t * context_p, device_t device))   \
     SYMBOL(context_release, "cuDevicePrimaryCtxRelease_v2", (device_t device))                     \
     SYMBOL(context_set_current, "cuCtxSetCurrent", (context_t context))                            \
     SYMBOL(stream_create, "cuStreamCreate", (stream_t * stream_p, unsigned flags))                 \
     SYMBOL(stream_destroy, "cuStreamDestroy_v2", (stream_t stream))                                \
     SYMBOL(stream_synchronize, "cuStreamSynchronize", (stream_t stream))                           \
+    SYMBOL(stream_query, "cuStreamQuery", (stream_t stream))                                       \
     SYMBOL(memory_allocate, "cuMemAlloc_v2", (dptr_t * memory_p, size_t len))                      \
     SYMBOL(memory_free, "cuMemFree_v2", (dptr_t memory))                                           \
     SYMBOL(memory_copy, "cuMemcpyAsync", (dptr_t dst, dptr_t src, size_t len, stream_t stream))
@@ -42,10 +47,7 @@ static struct {
 } driver;
 
 #define DESCRIBE(name, symbol, arguments) {symbol, (void **) &driver.name},
-static const struct {
-    const char *symbol;
-    void **slot;
-} symbols[] = {SYMBOL_LIST(DESCRIBE)};
+static const perf_cuda_symbol_t symbols[] = {SYMBOL_LIST(DESCRIBE)};
 
 static struct {
     bool ready;
@@ -55,16 +57,16 @@ static struct {
     char text[PERF_TEXT_MAX];
 } gpu;
 
-static bool load(char *reason)
+bool perf_cuda_find(const perf_cuda_symbol_t *wanted, size_t count, char *reason)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (NULL == library) {
         return perf_refuse(reason, "no CUDA driver: %s", dlerror());
     }
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); ++i) {
-        *symbols[i].slot = dlsym(library, symbols[i].symbol);
-        if (NULL == *symbols[i].slot) {
-            return perf_refuse(reason, "the CUDA driver has no %s", symbols[i].symbol);
+    for (size_t i = 0; i < count; ++i) {
+        *wanted[i].slot = dlsym(library, wanted[i].symbol);
+        if (NULL == *wanted[i].slot) {
+            return perf_refuse(reason, "the CUDA driver has no %s", wanted[i].symbol);
         }
     }
     return true; /* the library stays open until the process ends */
@@ -77,14 +79,12 @@ static const char *error_text(result_t result)
     return NULL == text ? "unknown error" : text;
 }
 
-/* For steps of opening: true on success, otherwise false and the cause in reason. */
-static bool succeeded(result_t result, const char *call, char *reason)
+bool perf_cuda_succeeded(int result, const char *call, char *reason)
 {
     return 0 == result || perf_refuse(reason, "%s: %s", call, error_text(result));
 }
 
-/* For all later calls. */
-static void must(result_t result, const char *call)
+void perf_cuda_must(int result, const char *call)
 {
     if (0 != result) {
         perf_fatal("%s: %s", call, error_text(result));
@@ -104,15 +104,15 @@ static void describe(int ordinal, int count)
 static bool choose_device(int local_rank, char *reason)
 {
     int count = 0;
-    if (!succeeded(driver.init(0), "cuInit", reason) ||
-        !succeeded(driver.device_get_count(&count), "cuDeviceGetCount", reason)) {
+    if (!perf_cuda_succeeded(driver.init(0), "cuInit", reason) ||
+        !perf_cuda_succeeded(driver.device_get_count(&count), "cuDeviceGetCount", reason)) {
         return false;
     }
     if (0 == count) {
         return perf_refuse(reason, "no GPU is visible; check CUDA_VISIBLE_DEVICES");
     }
     int ordinal = local_rank % count;
-    if (!succeeded(driver.device_get(&gpu.device, ordinal), "cuDeviceGet", reason)) {
+    if (!perf_cuda_succeeded(driver.device_get(&gpu.device, ordinal), "cuDeviceGet", reason)) {
         return false;
     }
     describe(ordinal, count);
@@ -121,14 +121,16 @@ static bool choose_device(int local_rank, char *reason)
 
 bool perf_cuda_open(int local_rank, char *reason)
 {
-    if (!load(reason) || !choose_device(local_rank, reason) ||
-        !succeeded(driver.context_retain(&gpu.context, gpu.device), "cuDevicePrimaryCtxRetain",
-                   reason)) {
+    if (!perf_cuda_find(symbols, sizeof(symbols) / sizeof(symbols[0]), reason) ||
+        !choose_device(local_rank, reason) ||
+        !perf_cuda_succeeded(driver.context_retain(&gpu.context, gpu.device),
+                             "cuDevicePrimaryCtxRetain", reason)) {
         return false;
     }
     gpu.ready =
-        succeeded(driver.context_set_current(gpu.context), "cuCtxSetCurrent", reason) &&
-        succeeded(driver.stream_create(&gpu.stream, STREAM_NON_BLOCKING), "cuStreamCreate", reason);
+        perf_cuda_succeeded(driver.context_set_current(gpu.context), "cuCtxSetCurrent", reason) &&
+        perf_cuda_succeeded(driver.stream_create(&gpu.stream, STREAM_NON_BLOCKING),
+                            "cuStreamCreate", reason);
     if (!gpu.ready) {
         (void) driver.context_release(gpu.device); /* the reason is told already */
     }
@@ -138,8 +140,8 @@ bool perf_cuda_open(int local_rank, char *reason)
 void perf_cuda_close(void)
 {
     if (gpu.ready) {
-        must(driver.stream_destroy(gpu.stream), "cuStreamDestroy");
-        must(driver.context_release(gpu.device), "cuDevicePrimaryCtxRelease");
+        perf_cuda_must(driver.stream_destroy(gpu.stream), "cuStreamDestroy");
+        perf_cuda_must(driver.context_release(gpu.device), "cuDevicePrimaryCtxRelease");
         gpu.ready = false;
     }
 }
@@ -156,19 +158,38 @@ const char *perf_cuda_text(void)
 
 void perf_cuda_start_copy(void *dst, const void *src, size_t len)
 {
-    must(driver.memory_copy((dptr_t) (uintptr_t) dst, (dptr_t) (uintptr_t) src, len, gpu.stream),
-         "cuMemcpyAsync");
+    perf_cuda_must(
+        driver.memory_copy((dptr_t) (uintptr_t) dst, (dptr_t) (uintptr_t) src, len, gpu.stream),
+        "cuMemcpyAsync");
 }
 
 void perf_cuda_copy(void *dst, const void *src, size_t len)
 {
     perf_cuda_start_copy(dst, src, len);
-    must(driver.stream_synchronize(gpu.stream), "cuStreamSynchronize after cuMemcpyAsync");
+    perf_cuda_must(driver.stream_synchronize(gpu.stream),
+                   "cuStreamSynchronize after cuMemcpyAsync");
 }
 
 void perf_cuda_synchronize(void)
 {
-    must(driver.stream_synchronize(gpu.stream), "cuStreamSynchronize");
+    perf_cuda_must(driver.stream_synchronize(gpu.stream), "cuStreamSynchronize");
+}
+
+bool perf_cuda_idle(void)
+{
+    result_t result = driver.stream_query(gpu.stream);
+    if (NOT_READY != result) {
+        perf_cuda_must(result, "cuStreamQuery");
+    }
+    return NOT_READY != result;
+}
+
+int perf_cuda_multiprocessors(void)
+{
+    int count = 0;
+    perf_cuda_must(driver.device_get_attribute(&count, MULTIPROCESSOR_COUNT, gpu.device),
+                   "cuDeviceGetAttribute");
+    return count;
 }
 
 void *perf_cuda_stream(void)
@@ -179,7 +200,7 @@ void *perf_cuda_stream(void)
 void *perf_cuda_allocate(size_t len, char *reason)
 {
     dptr_t memory = 0;
-    if (!succeeded(driver.memory_allocate(&memory, len), "cuMemAlloc", reason)) {
+    if (!perf_cuda_succeeded(driver.memory_allocate(&memory, len), "cuMemAlloc", reason)) {
         return NULL;
     }
     return (void *) (uintptr_t) memory;
@@ -187,5 +208,5 @@ void *perf_cuda_allocate(size_t len, char *reason)
 
 void perf_cuda_free(void *memory)
 {
-    must(driver.memory_free((dptr_t) (uintptr_t) memory), "cuMemFree");
+    perf_cuda_must(driver.memory_free((dptr_t) (uintptr_t) memory), "cuMemFree");
 }

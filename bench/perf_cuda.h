@@ -7,6 +7,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A function of the driver by its versioned name, and where its address goes. */
+typedef struct perf_cuda_symbol {
+    const char *symbol;
+    void **slot;
+} perf_cuda_symbol_t;
+
+/* For files that call the driver themselves. Finds functions [count]; returns false with the cause
+ * in reason [PERF_TEXT_MAX] when there is no driver or it lacks one. */
+bool perf_cuda_find(const perf_cuda_symbol_t *wanted, size_t count, char *reason);
+
+/* What becomes of a CUresult: false with the cause in reason [PERF_TEXT_MAX], or the job's end. */
+bool perf_cuda_succeeded(int result, const char *call, char *reason);
+void perf_cuda_must(int result, const char *call);
+
 /* Makes GPU (local_rank modulo the number of GPUs) current in its primary context and creates a
  * non-blocking stream. Returns false with the cause in reason [PERF_TEXT_MAX] when there is none.
  */
@@ -29,6 +43,12 @@ void perf_cuda_copy(void *dst, const void *src, size_t len);
 
 /* Waits for the stream. */
 void perf_cuda_synchronize(void);
+
+/* Whether all work on the stream is done. */
+bool perf_cuda_idle(void);
+
+/* Of the GPU. */
+int perf_cuda_multiprocessors(void);
 
 /* The stream, a CUstream. */
 void *perf_cuda_stream(void);

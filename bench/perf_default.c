@@ -102,16 +102,6 @@ static void note_rma(perf_series_t *self, const char *reason)
                     NULL == reason ? component : reason);
 }
 
-/* A duplicate of the world that coll/symm leaves alone. */
-static void duplicate(MPI_Comm *comm_p)
-{
-    MPI_Info info;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "coll_symm_enable", "false");
-    MPI_Comm_dup_with_info(perf_world.comm, info, comm_p);
-    MPI_Info_free(&info);
-}
-
 bool perf_default_open(perf_series_t *self, unsigned ops, size_t max_bytes, char *reason)
 {
     *self = (perf_series_t){
@@ -138,6 +128,6 @@ bool perf_default_open(perf_series_t *self, unsigned ops, size_t max_bytes, char
         free(self->memory);
         return false;
     }
-    duplicate(&self->comm);
+    self->comm = perf_duplicate(perf_world.comm, "coll_symm_enable", "false");
     return true;
 }

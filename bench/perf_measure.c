@@ -93,13 +93,10 @@ static void take_samples(perf_series_t *series, const perf_case_t *c, const sche
     }
 }
 
-/* "low_latency_push 2 ranks", of "allreduce 8 B f32 sum: low_latency_push 2 ranks". */
-static void note_plan(const perf_case_t *c, perf_result_t *result)
+void perf_measure_plan(perf_result_t *result)
 {
     char text[SYMM_PLAN_TEXT_MAX] = "";
-    if (0 != (PERF_BIT(c->op) & PERF_COLLECTIVES)) {
-        (void) symm_plan_query(text, sizeof(text)); /* only fails on bad arguments */
-    }
+    (void) symm_plan_query(text, sizeof(text)); /* only fails on bad arguments */
     const char *colon = strstr(text, ": ");
     strcpy(result->plan, NULL == colon ? text : colon + 2);
 }
@@ -115,8 +112,8 @@ static void run_block(perf_series_t *series, const perf_case_t *c, schedule_t *s
         take_samples(series, c, s, samples);
         s->medians[round] = perf_stats_median(samples, (size_t) s->block);
     }
-    if (NULL != ours) {
-        note_plan(c, ours);
+    if (NULL != ours && 0 != (PERF_BIT(c->op) & PERF_COLLECTIVES)) {
+        perf_measure_plan(ours);
     }
     perf_barrier();
 }

@@ -23,6 +23,9 @@ typedef struct perf_result {
     char plan[SYMM_PLAN_TEXT_MAX]; /* ours: the path taken, "" where there are no plans */
 } perf_result_t;
 
+/* Sets the plan to that of the latest collective, "low_latency_push 2 ranks". */
+void perf_measure_plan(perf_result_t *result);
+
 /* Fills results [count]; series[0] is ours. Collective. */
 void perf_measure(const perf_options_t *options, perf_series_t *series, int count,
                   const perf_case_t *c, perf_result_t *results);

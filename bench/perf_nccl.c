@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef int result_t;   /* ncclResult_t; 0 is success */
 typedef void *comm_t;   /* ncclComm_t */
@@ -211,6 +212,23 @@ static void nccl_call(perf_series_t *self, const perf_case_t *c)
     perf_cuda_synchronize();
 }
 
+static void nccl_start(perf_series_t *self, const perf_case_t *c)
+{
+    must(start_movement(self, c), perf_op_name(c->op));
+}
+
+static bool nccl_test(perf_series_t *self)
+{
+    (void) self; /* the stream is common */
+    return perf_cuda_idle();
+}
+
+static void nccl_wait(perf_series_t *self)
+{
+    (void) self;
+    perf_cuda_synchronize();
+}
+
 static void plain_close(perf_series_t *self)
 {
     perf_cuda_free(self->memory);
@@ -246,14 +264,24 @@ static bool allocate_symmetric(perf_series_t *self, size_t len, char *reason)
     return perf_agree(done, reason);
 }
 
+/* NCCL's own setting: symmetric buffers are moved by copy engines where that can be. */
+static const char *symmetric_name(void)
+{
+    const char *policy = getenv("NCCL_CTA_POLICY");
+    return NULL != policy && 0 == strcmp("2", policy) ? "nccl_ce" : "nccl_symm";
+}
+
 bool perf_nccl_open(perf_series_t *self, bool symmetric, unsigned ops, size_t max_bytes,
                     char *reason)
 {
     *self = (perf_series_t){
-        .name = symmetric ? "nccl_symm" : "nccl",
+        .name = symmetric ? symmetric_name() : "nccl",
         .ops = ops & PERF_COLLECTIVES,
         .device = true,
         .call = nccl_call,
+        .start = nccl_start,
+        .test = nccl_test,
+        .wait = nccl_wait,
         .close = symmetric ? symmetric_close : plain_close,
     };
     if (0 == self->ops) {

@@ -5,6 +5,7 @@
 #include "perf_options.h"
 
 #include "perf_case.h"
+#include "perf_overlap.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -26,7 +27,8 @@ enum {
     KEY_ROUNDS,
     KEY_TIME,
     KEY_CSV,
-    KEY_TUNE
+    KEY_TUNE,
+    KEY_OVERLAP
 };
 
 static const struct argp_option descriptions[] = {
@@ -63,6 +65,10 @@ static const struct argp_option descriptions[] = {
      "Measure nothing but what a tuning table needs, up to --max, and write it to FILE, for the "
      "MCA "
      "parameter coll_symm_tuning_file; written with \"=\", as mpirun has a --tune of its own",
+     4},
+    {"overlap", KEY_OVERLAP, NULL, 0,
+     "Measure nothing but nonblocking all-gathers, of 1M and more, beside a compute kernel that "
+     "fills the GPU",
      4},
     {"csv", KEY_CSV, "FILE", 0, "Write all figures of all contestants to FILE", 4},
     {0},
@@ -172,8 +178,14 @@ static double read_seconds(const char *text, struct argp_state *state)
     return value;
 }
 
-static void check(const perf_options_t *options, struct argp_state *state)
+static void check(perf_options_t *options, struct argp_state *state)
 {
+    if (options->overlap) {
+        options->ops = PERF_BIT(PERF_ALLGATHER);
+        options->min_bytes = PERF_OVERLAP_LEAST_BYTES > options->min_bytes
+                                 ? PERF_OVERLAP_LEAST_BYTES
+                                 : options->min_bytes;
+    }
     if (options->min_bytes > options->max_bytes) {
         argp_error(state, "--min %zu is more than --max %zu", options->min_bytes,
                    options->max_bytes);
@@ -212,6 +224,9 @@ static error_t read_tuning(int key, char *text, struct argp_state *state, perf_o
         return 0;
     case KEY_TUNE:
         options->tune = text;
+        return 0;
+    case KEY_OVERLAP:
+        options->overlap = true;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "\"%s\" is no option", text);

@@ -22,6 +22,7 @@ typedef struct perf_options {
     perf_kind_t kind;
     bool everyone; /* puts and gets by all ranks at once */
     bool verify;
+    bool overlap;     /* measure all-gathers beside computation and nothing else */
     int iterations;   /* most samples of a contestant at a size */
     int rounds;       /* most rounds of alternating blocks */
     double time_s;    /* most seconds of a contestant at a size, if three rounds fit */

@@ -160,16 +160,25 @@ static void print_row(const perf_case_t *c, const perf_result_t *results, int co
            0 == ours->wrong ? "" : " WRONG");
 }
 
-static void write_csv(const perf_case_t *c, const perf_series_t *series,
-                      const perf_result_t *result)
+void perf_output_figures(const char *op, const char *manner, size_t bytes, const char *contestant,
+                         const perf_result_t *result, perf_rates_t rates)
 {
     const perf_stats_t *t = &result->time;
-    fprintf(csv, "%s,%s,%zu,%s,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%d,%d,%llu,%s\n",
-            perf_op_name(c->op), perf_case_manner(c), c->bytes, series->name, t->median * 1e6,
-            t->p10 * 1e6, t->p99 * 1e6, t->min * 1e6, result->slowest * 1e6,
-            perf_case_algorithm_gbs(c, perf_world.size, t->median),
-            perf_case_bus_gbs(c, perf_world.size, t->median), result->ratio, result->samples,
-            result->calls_per_sample, result->wrong, result->plan);
+    if (NULL != csv) {
+        fprintf(csv, "%s,%s,%zu,%s,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%d,%d,%llu,%s\n", op,
+                manner, bytes, contestant, t->median * 1e6, t->p10 * 1e6, t->p99 * 1e6,
+                t->min * 1e6, result->slowest * 1e6, rates.algorithm_gbs, rates.bus_gbs,
+                result->ratio, result->samples, result->calls_per_sample, result->wrong,
+                result->plan);
+        (void) fflush(csv); /* an error stays set until the end */
+    }
+}
+
+static perf_rates_t rates_of(const perf_case_t *c, const perf_result_t *result)
+{
+    double seconds = result->time.median;
+    return (perf_rates_t){perf_case_algorithm_gbs(c, perf_world.size, seconds),
+                          perf_case_bus_gbs(c, perf_world.size, seconds)};
 }
 
 void perf_output_row(const perf_case_t *c, const perf_series_t *series,
@@ -179,14 +188,25 @@ void perf_output_row(const perf_case_t *c, const perf_series_t *series,
         return;
     }
     print_row(c, results, count);
-    for (int i = 0; NULL != csv && i < count; ++i) {
+    for (int i = 0; i < count; ++i) {
         if (results[i].measured) {
-            write_csv(c, &series[i], &results[i]);
+            perf_output_figures(perf_op_name(c->op), perf_case_manner(c), c->bytes, series[i].name,
+                                &results[i], rates_of(c, &results[i]));
         }
     }
-    if (NULL != csv) {
-        (void) fflush(csv); /* an error stays set until the end */
+}
+
+void perf_output_line(const char *format, ...)
+{
+    va_list args;
+    if (!is_writer()) {
+        return;
     }
+    start_line();
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\n");
 }
 
 void perf_output_end(const char *format, ...)

@@ -29,6 +29,18 @@ void perf_output_progress(const perf_case_t *c, int step, int steps);
 void perf_output_row(const perf_case_t *c, const perf_series_t *series,
                      const perf_result_t *results, int count);
 
+/* A line of another table, on standard output alone. */
+void perf_output_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* GB/s, 0 where there is no such thing. */
+typedef struct perf_rates {
+    double algorithm_gbs, bus_gbs;
+} perf_rates_t;
+
+/* A row of the CSV file, if there is one. */
+void perf_output_figures(const char *op, const char *manner, size_t bytes, const char *contestant,
+                         const perf_result_t *result, perf_rates_t rates);
+
 /* A last line on standard output. */
 void perf_output_end(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

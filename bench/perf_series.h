@@ -28,14 +28,22 @@ struct perf_series {
     /* One blocking call. A failure ends the job. */
     void (*call)(perf_series_t *self, const perf_case_t *c);
 
+    /* An all-gather that goes on meanwhile, one at a time; NULL where there is none. start begins
+     * it, test returns whether it is done, wait waits for it; it has ended when test has returned
+     * true or wait has returned. */
+    void (*start)(perf_series_t *self, const perf_case_t *c);
+    bool (*test)(perf_series_t *self);
+    void (*wait)(perf_series_t *self);
+
     /* Frees what open got. Collective. */
     void (*close)(perf_series_t *self);
 
-    MPI_Comm comm;    /* MPI contestants */
-    MPI_Win window;   /* of window_send and window_recv, MPI_WIN_NULL when served otherwise */
-    MPI_Aint at_recv; /* from window_send to window_recv */
-    int target;       /* of this rank's puts and gets */
-    void *memory;     /* what close frees */
+    MPI_Comm comm;       /* MPI contestants */
+    MPI_Win window;      /* of window_send and window_recv, MPI_WIN_NULL when served otherwise */
+    MPI_Aint at_recv;    /* from window_send to window_recv */
+    MPI_Request request; /* of what start began */
+    int target;          /* of this rank's puts and gets */
+    void *memory;        /* what close frees */
     void *memory2;
     MPI_Datatype rows; /* of the size used last, MPI_DATATYPE_NULL when it is not for rows */
     size_t rows_bytes;

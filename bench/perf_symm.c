@@ -135,6 +135,24 @@ void perf_mpi_call(perf_series_t *self, const perf_case_t *c)
     }
 }
 
+static void symm_start(perf_series_t *self, const perf_case_t *c)
+{
+    MPI_Iallgather(self->send, (int) c->bytes, MPI_BYTE, self->recv, (int) c->bytes, MPI_BYTE,
+                   self->comm, &self->request);
+}
+
+static bool symm_test(perf_series_t *self)
+{
+    int done;
+    MPI_Test(&self->request, &done, MPI_STATUS_IGNORE);
+    return 0 != done;
+}
+
+static void symm_wait(perf_series_t *self)
+{
+    MPI_Wait(&self->request, MPI_STATUS_IGNORE);
+}
+
 static int allocate_window(MPI_Comm comm, const char *kind, size_t bytes, char **base_p,
                            MPI_Win *window_p)
 {
@@ -222,6 +240,9 @@ bool perf_symm_open(perf_series_t *self, const char *kind, unsigned ops, size_t 
         .ops = ops,
         .device = 0 != strcmp(kind, "system"),
         .call = perf_mpi_call,
+        .start = symm_start,
+        .test = symm_test,
+        .wait = symm_wait,
         .close = symm_close,
         .target = perf_case_target(perf_world.rank, perf_world.size),
     };

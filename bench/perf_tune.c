@@ -50,17 +50,6 @@ int perf_tune_split(const double *below, const double *above, int count)
     return best;
 }
 
-static MPI_Comm with_algorithm(MPI_Comm comm, const char *algorithm)
-{
-    MPI_Comm made;
-    MPI_Info info;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "coll_symm_algorithm", algorithm);
-    MPI_Comm_dup_with_info(comm, info, &made);
-    MPI_Info_free(&info);
-    return made;
-}
-
 /* Seconds per call on the slowest rank. */
 static double time_calls(perf_series_t *ours, const perf_case_t *c, int calls)
 {
@@ -98,7 +87,8 @@ static void answer(const question_t *q, const perf_options_t *options, perf_seri
                    FILE *file)
 {
     MPI_Comm comm = ours->comm;
-    MPI_Comm comms[2] = {with_algorithm(comm, q->below), with_algorithm(comm, q->above)};
+    MPI_Comm comms[2] = {perf_duplicate(comm, "coll_symm_algorithm", q->below),
+                         perf_duplicate(comm, "coll_symm_algorithm", q->above)};
     perf_case_t c = {.op = q->op};
     double below[SIZES_MAX], above[SIZES_MAX];
     int count = 0;

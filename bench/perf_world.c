@@ -25,6 +25,17 @@ void perf_world_close(void)
     MPI_Comm_free(&perf_world.comm);
 }
 
+MPI_Comm perf_duplicate(MPI_Comm comm, const char *key, const char *value)
+{
+    MPI_Comm made;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, key, value);
+    MPI_Comm_dup_with_info(comm, info, &made);
+    MPI_Info_free(&info);
+    return made;
+}
+
 void perf_barrier(void)
 {
     MPI_Barrier(perf_world.comm);

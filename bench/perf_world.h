@@ -24,6 +24,9 @@ extern perf_world_t perf_world;
 void perf_world_open(void);
 void perf_world_close(void);
 
+/* A duplicate of comm with one info key, to be freed. Collective on comm. */
+MPI_Comm perf_duplicate(MPI_Comm comm, const char *key, const char *value);
+
 /* Waits for all ranks. */
 void perf_barrier(void);
 

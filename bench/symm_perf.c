@@ -7,6 +7,7 @@
 #include "perf_measure.h"
 #include "perf_options.h"
 #include "perf_output.h"
+#include "perf_overlap.h"
 #include "perf_series.h"
 #include "perf_tune.h"
 #include "perf_verify.h"
@@ -189,14 +190,25 @@ static int list_sections(const perf_options_t *options, perf_case_t *sections)
     return count;
 }
 
-static void run(contest_t *contest)
+static void run_sections(contest_t *contest, const sizes_t *sizes)
 {
     perf_case_t sections[2 * PERF_OP_COUNT];
-    sizes_t sizes = list_sizes(&contest->options);
     int count = list_sections(&contest->options, sections);
     int step = 0;
     for (int i = 0; i < count; ++i) {
-        run_section(contest, &sections[i], &sizes, &step, count * sizes.count);
+        run_section(contest, &sections[i], sizes, &step, count * sizes->count);
+    }
+}
+
+/* Returns false, after a message, when nothing can be measured. */
+static bool run(contest_t *contest)
+{
+    sizes_t sizes = list_sizes(&contest->options);
+    if (!contest->options.overlap) {
+        run_sections(contest, &sizes);
+    } else if (!perf_overlap(&contest->options, contest->series, contest->count, sizes.bytes,
+                             sizes.count, &contest->wrong)) {
+        return false;
     }
     if (contest->options.verify) {
         perf_output_end(0 == contest->wrong ? "verified: no wrong element" : "%llu WRONG elements",
@@ -204,6 +216,7 @@ static void run(contest_t *contest)
     } else {
         perf_output_end("not verified (--verify)");
     }
+    return true;
 }
 
 /* Returns the exit status, the same on all ranks as far as they can know. */
@@ -214,19 +227,19 @@ static int compete(contest_t *contest)
         (void) perf_output_close(); /* there is a worse message already */
         return EXIT_FAILURE;
     }
-    bool tuned = true;
+    bool done = true;
     if (NULL != contest->options.tune) {
-        tuned = perf_tune(&contest->options, &contest->series[0]);
+        done = perf_tune(&contest->options, &contest->series[0]);
     } else {
         open_peers(contest);
         print_header(contest);
-        run(contest);
+        done = run(contest);
     }
     for (int i = contest->count; 0 < i; --i) {
         contest->series[i - 1].close(&contest->series[i - 1]);
     }
     bool written = perf_output_close();
-    return 0 == contest->wrong && written && tuned ? EXIT_SUCCESS : EXIT_FAILURE;
+    return 0 == contest->wrong && written && done ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)

@@ -50,6 +50,12 @@ def load(path):
     return series
 
 
+def print_lines(lines):
+    """A Markdown table, its head first."""
+    for line in [lines[0], ["---"] * len(lines[0])] + lines[1:]:
+        print("| " + " | ".join(line) + " |")
+
+
 def table_row(size, rows, peers):
     symm = rows["symm"]
     cells = [size_name(size), number(symm["median_us"]), f"{float(symm['bus_gbs']):.1f}"]
@@ -71,8 +77,40 @@ def print_table(title, sizes, wanted):
         head.append("plan")
     else:
         rows = [row[:-1] for row in rows]
-    for line in [head, ["---"] * len(head)] + rows:
-        print("| " + " | ".join(line) + " |")
+    print_lines([head] + rows)
+
+
+def value(rows, contestant, column="median_us"):
+    return float(rows[contestant][column])
+
+
+OVERLAP_HEAD = ["size of a part", "", "MPI_Test", "compute alone, us", "beside, us", "slowed by",
+                "call alone, us", "GB/s", "beside, us", "GB/s", "both, us", "hidden"]
+
+
+def overlap_row(size, who, name, parts):
+    """A row of contestant who, whose program tests the call in the way that name says."""
+    def us(part):
+        return value(parts[part], who)
+    compute, beside, both = us("compute alone"), us(f"compute {name}"), us(f"both {name}")
+    call = us("call alone")
+    cells = [size_name(size), who, name, number(compute), number(beside),
+             f"{(beside / compute - 1) * 100:.1f} %", number(call),
+             f"{value(parts['call alone'], who, 'bus_gbs'):.0f}"]
+    polled = parts.get(f"call {name}")
+    cells += [number(value(polled, who)), f"{value(polled, who, 'bus_gbs'):.0f}"] if polled else ["", ""]
+    hidden = (compute + call - both) / min(compute, call)
+    return cells + [number(both), f"{hidden * 100:.0f} %"]
+
+
+def print_overlap(series, wanted):
+    """Rows of the operation "overlap", whose manners are the parts of one measurement."""
+    parts = {manner: sizes for (op, manner), sizes in series.items() if op == "overlap"}
+    print("\n**all-gather beside computation**\n")
+    print_lines([OVERLAP_HEAD] + [
+        overlap_row(size, who, name, {manner: sizes[size] for manner, sizes in parts.items()})
+        for size, rows in parts["call alone"].items() if wanted is None or size in wanted
+        for who in rows for name in ("polled", "tested", "untested")])
 
 
 def main():
@@ -80,8 +118,12 @@ def main():
     parser.add_argument("csv", help="file that symm_perf --csv wrote")
     parser.add_argument("--sizes", type=parse_sizes, help="comma-separated, as 8,64K,1M [all]")
     arguments = parser.parse_args()
-    for (op, manner), sizes in load(arguments.csv).items():
-        print_table(f"**{op}, {manner}**", sizes, arguments.sizes)
+    series = load(arguments.csv)
+    for (op, manner), sizes in series.items():
+        if op != "overlap":
+            print_table(f"**{op}, {manner}**", sizes, arguments.sizes)
+    if ("overlap", "call alone") in series:
+        print_overlap(series, arguments.sizes)
     return 0
 
 

@@ -131,6 +131,9 @@ typedef struct coll_symm_steps {
     int (*start_next)(const coll_symm_call_t *call, const coll_symm_next_t *functions,
                       const void *sbuf, void *rbuf, ompi_communicator_t *comm,
                       ompi_request_t **request_p);
+    /* Makes the next component's persistent request. */
+    int (*init_next)(const coll_symm_call_t *call, const void *sbuf, void *rbuf, ompi_info_t *info,
+                     ompi_request_t **request_p);
 } coll_symm_steps_t;
 
 /* What a reduction has this rank do: of `count` elements of each input it gets [first, first +
@@ -381,7 +384,43 @@ void coll_symm_pending_note(coll_symm_pending_t *pending, symm_mapping_t *mappin
 /* Ends what this file keeps for the process. */
 void coll_symm_pending_finalize(void);
 
+/* ---- coll_symm_persistent.c: persistent calls ---- */
+
+/* Makes a persistent request, with a copy of the call's arguments [len]: the next component's where
+ * no window matters. Returns an MPI error class, and then there is no request. */
+int coll_symm_persistent_run(mca_coll_symm_module_t *module, const coll_symm_steps_t *steps,
+                             const void *arguments, size_t len, const void *sbuf, void *rbuf,
+                             ompi_info_t *info, ompi_request_t **request_p);
+
 /* ---- one file per collective, or for it and its kin ---- */
+
+/* Arguments, for the steps, of collectives that take the same. */
+typedef struct coll_symm_blocks_arguments {
+    int scount;
+    ompi_datatype_t *sdtype;
+    int rcount;
+    ompi_datatype_t *rdtype;
+    ompi_communicator_t *comm;
+} coll_symm_blocks_arguments_t;
+
+typedef struct coll_symm_allgatherv_arguments {
+    int scount;
+    ompi_datatype_t *sdtype;
+    const int *rcounts;
+    const int *disps;
+    ompi_datatype_t *rdtype;
+    ompi_communicator_t *comm;
+} coll_symm_allgatherv_arguments_t;
+
+typedef struct coll_symm_rows_arguments {
+    const int *scounts;
+    const int *sdisps;
+    ompi_datatype_t *sdtype;
+    const int *rcounts;
+    const int *rdisps;
+    ompi_datatype_t *rdtype;
+    ompi_communicator_t *comm;
+} coll_symm_rows_arguments_t;
 
 /* The functions behind MPI's, as Open MPI's coll.h declares them. */
 int mca_coll_symm_allgather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -538,10 +577,10 @@ int mca_coll_symm_allgather_init(const void *sbuf, int scount, ompi_datatype_t *
                                  ompi_info_t *info, ompi_request_t **request,
                                  mca_coll_base_module_t *module);
 int mca_coll_symm_allgatherv_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
-                                  const int *rcounts, const int *rdisps, ompi_datatype_t *rdtype,
+                                  const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
                                   ompi_communicator_t *comm, ompi_info_t *info,
                                   ompi_request_t **request, mca_coll_base_module_t *module);
-int mca_coll_symm_allreduce_init(const void *sbuf, void *rbuf, int rcount, ompi_datatype_t *rdtype,
+int mca_coll_symm_allreduce_init(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
                                  MPI_Op op, ompi_communicator_t *comm, ompi_info_t *info,
                                  ompi_request_t **request, mca_coll_base_module_t *module);
 int mca_coll_symm_alltoall_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -560,10 +599,10 @@ int mca_coll_symm_alltoallw_init(const void *sbuf, const int *scounts, const int
                                  ompi_request_t **request, mca_coll_base_module_t *module);
 int mca_coll_symm_barrier_init(ompi_communicator_t *comm, ompi_info_t *info,
                                ompi_request_t **request, mca_coll_base_module_t *module);
-int mca_coll_symm_bcast_init(void *rbuf, int rcount, ompi_datatype_t *rdtype, int root,
+int mca_coll_symm_bcast_init(void *buffer, int count, ompi_datatype_t *datatype, int root,
                              ompi_communicator_t *comm, ompi_info_t *info, ompi_request_t **request,
                              mca_coll_base_module_t *module);
-int mca_coll_symm_exscan_init(const void *sbuf, void *rbuf, int rcount, ompi_datatype_t *rdtype,
+int mca_coll_symm_exscan_init(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
                               MPI_Op op, ompi_communicator_t *comm, ompi_info_t *info,
                               ompi_request_t **request, mca_coll_base_module_t *module);
 int mca_coll_symm_gather_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -571,29 +610,29 @@ int mca_coll_symm_gather_init(const void *sbuf, int scount, ompi_datatype_t *sdt
                               ompi_communicator_t *comm, ompi_info_t *info,
                               ompi_request_t **request, mca_coll_base_module_t *module);
 int mca_coll_symm_gatherv_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
-                               const int *rcounts, const int *rdisps, ompi_datatype_t *rdtype,
+                               const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
                                int root, ompi_communicator_t *comm, ompi_info_t *info,
                                ompi_request_t **request, mca_coll_base_module_t *module);
-int mca_coll_symm_reduce_init(const void *sbuf, void *rbuf, int rcount, ompi_datatype_t *rdtype,
+int mca_coll_symm_reduce_init(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
                               MPI_Op op, int root, ompi_communicator_t *comm, ompi_info_t *info,
                               ompi_request_t **request, mca_coll_base_module_t *module);
 int mca_coll_symm_reduce_scatter_init(const void *sbuf, void *rbuf, const int *rcounts,
-                                      ompi_datatype_t *rdtype, MPI_Op op, ompi_communicator_t *comm,
+                                      ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm,
                                       ompi_info_t *info, ompi_request_t **request,
                                       mca_coll_base_module_t *module);
 int mca_coll_symm_reduce_scatter_block_init(const void *sbuf, void *rbuf, int rcount,
-                                            ompi_datatype_t *rdtype, MPI_Op op,
+                                            ompi_datatype_t *dtype, MPI_Op op,
                                             ompi_communicator_t *comm, ompi_info_t *info,
                                             ompi_request_t **request,
                                             mca_coll_base_module_t *module);
-int mca_coll_symm_scan_init(const void *sbuf, void *rbuf, int rcount, ompi_datatype_t *rdtype,
+int mca_coll_symm_scan_init(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
                             MPI_Op op, ompi_communicator_t *comm, ompi_info_t *info,
                             ompi_request_t **request, mca_coll_base_module_t *module);
 int mca_coll_symm_scatter_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                                int rcount, ompi_datatype_t *rdtype, int root,
                                ompi_communicator_t *comm, ompi_info_t *info,
                                ompi_request_t **request, mca_coll_base_module_t *module);
-int mca_coll_symm_scatterv_init(const void *sbuf, const int *scounts, const int *sdisps,
+int mca_coll_symm_scatterv_init(const void *sbuf, const int *scounts, const int *disps,
                                 ompi_datatype_t *sdtype, void *rbuf, int rcount,
                                 ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
                                 ompi_info_t *info, ompi_request_t **request,

@@ -12,17 +12,9 @@ static void input_is_output(coll_symm_call_t *call)
     call->send_len = call->recv_len;
 }
 
-typedef struct alltoall_arguments {
-    int scount;
-    ompi_datatype_t *sdtype;
-    int rcount;
-    ompi_datatype_t *rdtype;
-    ompi_communicator_t *comm;
-} alltoall_arguments_t;
-
 static int next_alltoall(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    const alltoall_arguments_t *a = call->arguments;
+    const coll_symm_blocks_arguments_t *a = call->arguments;
     const coll_symm_next_t *functions = &call->module->next;
     return functions->alltoall(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->comm,
                                functions->alltoall_module);
@@ -30,7 +22,7 @@ static int next_alltoall(const coll_symm_call_t *call, const void *sbuf, void *r
 
 static void describe_alltoall(coll_symm_call_t *call)
 {
-    const alltoall_arguments_t *a = call->arguments;
+    const coll_symm_blocks_arguments_t *a = call->arguments;
     size_t ranks = (size_t) call->module->comm->exchange.size;
     size_t bytes = (size_t) a->rcount * a->rdtype->super.size;
     bool known = coll_symm_call_output(call, call->rbuf, ranks * (size_t) a->rcount, a->rdtype,
@@ -51,21 +43,31 @@ static int start_alltoall(const coll_symm_call_t *call, const coll_symm_next_t *
                           const void *sbuf, void *rbuf, ompi_communicator_t *comm,
                           ompi_request_t **request_p)
 {
-    const alltoall_arguments_t *a = call->arguments;
+    const coll_symm_blocks_arguments_t *a = call->arguments;
     return functions->ialltoall(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, comm,
                                 request_p, functions->ialltoall_module);
+}
+
+static int init_alltoall(const coll_symm_call_t *call, const void *sbuf, void *rbuf,
+                         ompi_info_t *info, ompi_request_t **request_p)
+{
+    const coll_symm_blocks_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->alltoall_init(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->comm,
+                                    info, request_p, functions->alltoall_init_module);
 }
 
 static const coll_symm_steps_t alltoall_steps = {.describe = describe_alltoall,
                                                  .next = next_alltoall,
                                                  .carry_out = coll_symm_move,
-                                                 .start_next = start_alltoall};
+                                                 .start_next = start_alltoall,
+                                                 .init_next = init_alltoall};
 
 int mca_coll_symm_alltoall(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                            int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                            mca_coll_base_module_t *module)
 {
-    alltoall_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
+    coll_symm_blocks_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
     return coll_symm_call_serve((mca_coll_symm_module_t *) module, &alltoall_steps, &arguments,
                                 sbuf, rbuf);
 }
@@ -74,9 +76,19 @@ int mca_coll_symm_ialltoall(const void *sbuf, int scount, ompi_datatype_t *sdtyp
                             int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    alltoall_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
+    coll_symm_blocks_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &alltoall_steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
+}
+
+int mca_coll_symm_alltoall_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                                int rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                                ompi_info_t *info, ompi_request_t **request,
+                                mca_coll_base_module_t *module)
+{
+    coll_symm_blocks_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
+    return coll_symm_persistent_run((mca_coll_symm_module_t *) module, &alltoall_steps, &arguments,
+                                    sizeof(arguments), sbuf, rbuf, info, request);
 }
 
 /* The common part of those with counts per rank. */
@@ -94,19 +106,9 @@ static void describe_vectors(coll_symm_call_t *call, coll_symm_collective_t coll
     call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
 }
 
-typedef struct alltoallv_arguments {
-    const int *scounts;
-    const int *sdisps;
-    ompi_datatype_t *sdtype;
-    const int *rcounts;
-    const int *rdisps;
-    ompi_datatype_t *rdtype;
-    ompi_communicator_t *comm;
-} alltoallv_arguments_t;
-
 static int next_alltoallv(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    const alltoallv_arguments_t *a = call->arguments;
+    const coll_symm_rows_arguments_t *a = call->arguments;
     const coll_symm_next_t *functions = &call->module->next;
     return functions->alltoallv(sbuf, a->scounts, a->sdisps, a->sdtype, rbuf, a->rcounts, a->rdisps,
                                 a->rdtype, a->comm, functions->alltoallv_module);
@@ -114,7 +116,7 @@ static int next_alltoallv(const coll_symm_call_t *call, const void *sbuf, void *
 
 static void describe_alltoallv(coll_symm_call_t *call)
 {
-    const alltoallv_arguments_t *a = call->arguments;
+    const coll_symm_rows_arguments_t *a = call->arguments;
     coll_symm_vector_t inputs = {.counts = a->scounts, .disps = a->sdisps, .type = a->sdtype};
     coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->rdisps, .type = a->rdtype};
     describe_vectors(call, COLL_SYMM_ALLTOALLV, &inputs, &outputs);
@@ -131,7 +133,7 @@ static int start_alltoallv(const coll_symm_call_t *call, const coll_symm_next_t 
                            const void *sbuf, void *rbuf, ompi_communicator_t *comm,
                            ompi_request_t **request_p)
 {
-    const alltoallv_arguments_t *a = call->arguments;
+    const coll_symm_rows_arguments_t *a = call->arguments;
     bool apart = input_is_copy(call, sbuf);
     return functions->ialltoallv(sbuf, apart ? a->rcounts : a->scounts,
                                  apart ? a->rdisps : a->sdisps, apart ? a->rdtype : a->sdtype, rbuf,
@@ -139,17 +141,30 @@ static int start_alltoallv(const coll_symm_call_t *call, const coll_symm_next_t 
                                  functions->ialltoallv_module);
 }
 
+static int init_alltoallv(const coll_symm_call_t *call, const void *sbuf, void *rbuf,
+                          ompi_info_t *info, ompi_request_t **request_p)
+{
+    const coll_symm_rows_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    bool apart = input_is_copy(call, sbuf);
+    return functions->alltoallv_init(sbuf, apart ? a->rcounts : a->scounts,
+                                     apart ? a->rdisps : a->sdisps, apart ? a->rdtype : a->sdtype,
+                                     rbuf, a->rcounts, a->rdisps, a->rdtype, a->comm, info,
+                                     request_p, functions->alltoallv_init_module);
+}
+
 static const coll_symm_steps_t alltoallv_steps = {.describe = describe_alltoallv,
                                                   .next = next_alltoallv,
                                                   .carry_out = coll_symm_move,
-                                                  .start_next = start_alltoallv};
+                                                  .start_next = start_alltoallv,
+                                                  .init_next = init_alltoallv};
 
 int mca_coll_symm_alltoallv(const void *sbuf, const int *scounts, const int *sdisps,
                             ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
                             const int *rdisps, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                             mca_coll_base_module_t *module)
 {
-    alltoallv_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
+    coll_symm_rows_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
     return coll_symm_call_serve((mca_coll_symm_module_t *) module, &alltoallv_steps, &arguments,
                                 sbuf, rbuf);
 }
@@ -159,9 +174,20 @@ int mca_coll_symm_ialltoallv(const void *sbuf, const int *scounts, const int *sd
                              const int *rdisps, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                              ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    alltoallv_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
+    coll_symm_rows_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &alltoallv_steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
+}
+
+int mca_coll_symm_alltoallv_init(const void *sbuf, const int *scounts, const int *sdisps,
+                                 ompi_datatype_t *sdtype, void *rbuf, const int *rcounts,
+                                 const int *rdisps, ompi_datatype_t *rdtype,
+                                 ompi_communicator_t *comm, ompi_info_t *info,
+                                 ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    coll_symm_rows_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
+    return coll_symm_persistent_run((mca_coll_symm_module_t *) module, &alltoallv_steps, &arguments,
+                                    sizeof(arguments), sbuf, rbuf, info, request);
 }
 
 typedef struct alltoallw_arguments {
@@ -202,10 +228,23 @@ static int start_alltoallw(const coll_symm_call_t *call, const coll_symm_next_t 
                                  functions->ialltoallw_module);
 }
 
+static int init_alltoallw(const coll_symm_call_t *call, const void *sbuf, void *rbuf,
+                          ompi_info_t *info, ompi_request_t **request_p)
+{
+    const alltoallw_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    bool apart = input_is_copy(call, sbuf);
+    return functions->alltoallw_init(sbuf, apart ? a->rcounts : a->scounts,
+                                     apart ? a->rdisps : a->sdisps, apart ? a->rdtypes : a->sdtypes,
+                                     rbuf, a->rcounts, a->rdisps, a->rdtypes, a->comm, info,
+                                     request_p, functions->alltoallw_init_module);
+}
+
 static const coll_symm_steps_t alltoallw_steps = {.describe = describe_alltoallw,
                                                   .next = next_alltoallw,
                                                   .carry_out = coll_symm_move,
-                                                  .start_next = start_alltoallw};
+                                                  .start_next = start_alltoallw,
+                                                  .init_next = init_alltoallw};
 
 int mca_coll_symm_alltoallw(const void *sbuf, const int *scounts, const int *sdisps,
                             ompi_datatype_t *const *sdtypes, void *rbuf, const int *rcounts,
@@ -226,4 +265,15 @@ int mca_coll_symm_ialltoallw(const void *sbuf, const int *scounts, const int *sd
     alltoallw_arguments_t arguments = {scounts, sdisps, sdtypes, rcounts, rdisps, rdtypes, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &alltoallw_steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
+}
+
+int mca_coll_symm_alltoallw_init(const void *sbuf, const int *scounts, const int *sdisps,
+                                 ompi_datatype_t *const *sdtypes, void *rbuf, const int *rcounts,
+                                 const int *rdisps, ompi_datatype_t *const *rdtypes,
+                                 ompi_communicator_t *comm, ompi_info_t *info,
+                                 ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    alltoallw_arguments_t arguments = {scounts, sdisps, sdtypes, rcounts, rdisps, rdtypes, comm};
+    return coll_symm_persistent_run((mca_coll_symm_module_t *) module, &alltoallw_steps, &arguments,
+                                    sizeof(arguments), sbuf, rbuf, info, request);
 }

@@ -50,10 +50,21 @@ static int start_bcast(const coll_symm_call_t *call, const coll_symm_next_t *fun
                              a->root, comm, request_p, functions->ibcast_module);
 }
 
+static int init_bcast(const coll_symm_call_t *call, const void *sbuf, void *rbuf, ompi_info_t *info,
+                      ompi_request_t **request_p)
+{
+    const bcast_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->bcast_init(is_root(call->module, a) ? (void *) sbuf : rbuf, a->count,
+                                 a->datatype, a->root, a->comm, info, request_p,
+                                 functions->bcast_init_module);
+}
+
 static const coll_symm_steps_t bcast_steps = {.describe = describe_bcast,
                                               .next = next_bcast,
                                               .carry_out = coll_symm_move,
-                                              .start_next = start_bcast};
+                                              .start_next = start_bcast,
+                                              .init_next = init_bcast};
 
 int mca_coll_symm_bcast(void *buffer, int count, ompi_datatype_t *datatype, int root,
                         ompi_communicator_t *comm, mca_coll_base_module_t *module)
@@ -70,4 +81,13 @@ int mca_coll_symm_ibcast(void *buffer, int count, ompi_datatype_t *datatype, int
     bcast_arguments_t arguments = {count, datatype, root, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &bcast_steps, &arguments,
                                  sizeof(arguments), buffer, buffer, request);
+}
+
+int mca_coll_symm_bcast_init(void *buffer, int count, ompi_datatype_t *datatype, int root,
+                             ompi_communicator_t *comm, ompi_info_t *info, ompi_request_t **request,
+                             mca_coll_base_module_t *module)
+{
+    bcast_arguments_t arguments = {count, datatype, root, comm};
+    return coll_symm_persistent_run((mca_coll_symm_module_t *) module, &bcast_steps, &arguments,
+                                    sizeof(arguments), buffer, buffer, info, request);
 }

@@ -59,10 +59,20 @@ static int start_gather(const coll_symm_call_t *call, const coll_symm_next_t *fu
                               request_p, functions->igather_module);
 }
 
+static int init_gather(const coll_symm_call_t *call, const void *sbuf, void *rbuf,
+                       ompi_info_t *info, ompi_request_t **request_p)
+{
+    const gather_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->gather_init(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->root,
+                                  a->comm, info, request_p, functions->gather_init_module);
+}
+
 static const coll_symm_steps_t gather_steps = {.describe = describe_gather,
                                                .next = next_gather,
                                                .carry_out = coll_symm_move,
-                                               .start_next = start_gather};
+                                               .start_next = start_gather,
+                                               .init_next = init_gather};
 
 int mca_coll_symm_gather(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                          int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
@@ -80,6 +90,16 @@ int mca_coll_symm_igather(const void *sbuf, int scount, ompi_datatype_t *sdtype,
     gather_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &gather_steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
+}
+
+int mca_coll_symm_gather_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                              int rcount, ompi_datatype_t *rdtype, int root,
+                              ompi_communicator_t *comm, ompi_info_t *info,
+                              ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    gather_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
+    return coll_symm_persistent_run((mca_coll_symm_module_t *) module, &gather_steps, &arguments,
+                                    sizeof(arguments), sbuf, rbuf, info, request);
 }
 
 typedef struct gatherv_arguments {
@@ -127,10 +147,21 @@ static int start_gatherv(const coll_symm_call_t *call, const coll_symm_next_t *f
                                a->root, comm, request_p, functions->igatherv_module);
 }
 
+static int init_gatherv(const coll_symm_call_t *call, const void *sbuf, void *rbuf,
+                        ompi_info_t *info, ompi_request_t **request_p)
+{
+    const gatherv_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->gatherv_init(sbuf, a->scount, a->sdtype, rbuf, a->rcounts, a->disps,
+                                   a->rdtype, a->root, a->comm, info, request_p,
+                                   functions->gatherv_init_module);
+}
+
 static const coll_symm_steps_t gatherv_steps = {.describe = describe_gatherv,
                                                 .next = next_gatherv,
                                                 .carry_out = coll_symm_move,
-                                                .start_next = start_gatherv};
+                                                .start_next = start_gatherv,
+                                                .init_next = init_gatherv};
 
 int mca_coll_symm_gatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                           const int *rcounts, const int *disps, ompi_datatype_t *rdtype, int root,
@@ -149,4 +180,14 @@ int mca_coll_symm_igatherv(const void *sbuf, int scount, ompi_datatype_t *sdtype
     gatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, root, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &gatherv_steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
+}
+
+int mca_coll_symm_gatherv_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                               const int *rcounts, const int *disps, ompi_datatype_t *rdtype,
+                               int root, ompi_communicator_t *comm, ompi_info_t *info,
+                               ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    gatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, root, comm};
+    return coll_symm_persistent_run((mca_coll_symm_module_t *) module, &gatherv_steps, &arguments,
+                                    sizeof(arguments), sbuf, rbuf, info, request);
 }

@@ -43,17 +43,9 @@ static void span_vectors(coll_symm_call_t *call, const coll_symm_vector_t *input
     call->recv_len = coll_symm_vector_span(call->rbuf, outputs, d.in, (const char **) &call->recv);
 }
 
-typedef struct allgather_arguments {
-    int scount;
-    ompi_datatype_t *sdtype;
-    int rcount;
-    ompi_datatype_t *rdtype;
-    ompi_communicator_t *comm;
-} allgather_arguments_t;
-
 static int next_allgather(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    const allgather_arguments_t *a = call->arguments;
+    const coll_symm_blocks_arguments_t *a = call->arguments;
     const coll_symm_next_t *next = &call->module->next;
     return next->neighbor_allgather(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->comm,
                                     next->neighbor_allgather_module);
@@ -63,14 +55,14 @@ static int start_allgather(const coll_symm_call_t *call, const coll_symm_next_t 
                            const void *sbuf, void *rbuf, ompi_communicator_t *comm,
                            ompi_request_t **request_p)
 {
-    const allgather_arguments_t *a = call->arguments;
+    const coll_symm_blocks_arguments_t *a = call->arguments;
     return functions->ineighbor_allgather(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype,
                                           comm, request_p, functions->ineighbor_allgather_module);
 }
 
 static void describe_allgather(coll_symm_call_t *call)
 {
-    const allgather_arguments_t *a = call->arguments;
+    const coll_symm_blocks_arguments_t *a = call->arguments;
     degrees_t d = find_degrees(a->comm);
     span_equal(a->sdtype, (size_t) a->scount, call->sbuf, &call->send, &call->send_len);
     span_equal(a->rdtype, (size_t) d.in * (size_t) a->rcount, call->rbuf,
@@ -84,7 +76,7 @@ int mca_coll_symm_neighbor_allgather(const void *sbuf, int scount, ompi_datatype
                                      void *rbuf, int rcount, ompi_datatype_t *rdtype,
                                      ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    allgather_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
+    coll_symm_blocks_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
     return coll_symm_call_serve((mca_coll_symm_module_t *) module, &allgather_steps, &arguments,
                                 sbuf, rbuf);
 }
@@ -94,23 +86,14 @@ int mca_coll_symm_ineighbor_allgather(const void *sbuf, int scount, ompi_datatyp
                                       ompi_communicator_t *comm, ompi_request_t **request,
                                       mca_coll_base_module_t *module)
 {
-    allgather_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
+    coll_symm_blocks_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &allgather_steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
 }
 
-typedef struct allgatherv_arguments {
-    int scount;
-    ompi_datatype_t *sdtype;
-    const int *rcounts;
-    const int *disps;
-    ompi_datatype_t *rdtype;
-    ompi_communicator_t *comm;
-} allgatherv_arguments_t;
-
 static int next_allgatherv(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    const allgatherv_arguments_t *a = call->arguments;
+    const coll_symm_allgatherv_arguments_t *a = call->arguments;
     const coll_symm_next_t *next = &call->module->next;
     return next->neighbor_allgatherv(sbuf, a->scount, a->sdtype, rbuf, a->rcounts, a->disps,
                                      a->rdtype, a->comm, next->neighbor_allgatherv_module);
@@ -120,7 +103,7 @@ static int start_allgatherv(const coll_symm_call_t *call, const coll_symm_next_t
                             const void *sbuf, void *rbuf, ompi_communicator_t *comm,
                             ompi_request_t **request_p)
 {
-    const allgatherv_arguments_t *a = call->arguments;
+    const coll_symm_allgatherv_arguments_t *a = call->arguments;
     return functions->ineighbor_allgatherv(sbuf, a->scount, a->sdtype, rbuf, a->rcounts, a->disps,
                                            a->rdtype, comm, request_p,
                                            functions->ineighbor_allgatherv_module);
@@ -128,7 +111,7 @@ static int start_allgatherv(const coll_symm_call_t *call, const coll_symm_next_t
 
 static void describe_allgatherv(coll_symm_call_t *call)
 {
-    const allgatherv_arguments_t *a = call->arguments;
+    const coll_symm_allgatherv_arguments_t *a = call->arguments;
     degrees_t d = find_degrees(a->comm);
     coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->disps, .type = a->rdtype};
     span_equal(a->sdtype, (size_t) a->scount, call->sbuf, &call->send, &call->send_len);
@@ -143,7 +126,7 @@ int mca_coll_symm_neighbor_allgatherv(const void *sbuf, int scount, ompi_datatyp
                                       ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                                       mca_coll_base_module_t *module)
 {
-    allgatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, comm};
+    coll_symm_allgatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, comm};
     return coll_symm_call_serve((mca_coll_symm_module_t *) module, &allgatherv_steps, &arguments,
                                 sbuf, rbuf);
 }
@@ -153,22 +136,14 @@ int mca_coll_symm_ineighbor_allgatherv(const void *sbuf, int scount, ompi_dataty
                                        ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                                        ompi_request_t **request, mca_coll_base_module_t *module)
 {
-    allgatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, comm};
+    coll_symm_allgatherv_arguments_t arguments = {scount, sdtype, rcounts, disps, rdtype, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &allgatherv_steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
 }
 
-typedef struct alltoall_arguments {
-    int scount;
-    ompi_datatype_t *sdtype;
-    int rcount;
-    ompi_datatype_t *rdtype;
-    ompi_communicator_t *comm;
-} alltoall_arguments_t;
-
 static int next_alltoall(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    const alltoall_arguments_t *a = call->arguments;
+    const coll_symm_blocks_arguments_t *a = call->arguments;
     const coll_symm_next_t *next = &call->module->next;
     return next->neighbor_alltoall(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->comm,
                                    next->neighbor_alltoall_module);
@@ -178,14 +153,14 @@ static int start_alltoall(const coll_symm_call_t *call, const coll_symm_next_t *
                           const void *sbuf, void *rbuf, ompi_communicator_t *comm,
                           ompi_request_t **request_p)
 {
-    const alltoall_arguments_t *a = call->arguments;
+    const coll_symm_blocks_arguments_t *a = call->arguments;
     return functions->ineighbor_alltoall(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype,
                                          comm, request_p, functions->ineighbor_alltoall_module);
 }
 
 static void describe_alltoall(coll_symm_call_t *call)
 {
-    const alltoall_arguments_t *a = call->arguments;
+    const coll_symm_blocks_arguments_t *a = call->arguments;
     degrees_t d = find_degrees(a->comm);
     span_equal(a->sdtype, (size_t) d.out * (size_t) a->scount, call->sbuf, &call->send,
                &call->send_len);
@@ -200,7 +175,7 @@ int mca_coll_symm_neighbor_alltoall(const void *sbuf, int scount, ompi_datatype_
                                     void *rbuf, int rcount, ompi_datatype_t *rdtype,
                                     ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    alltoall_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
+    coll_symm_blocks_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
     return coll_symm_call_serve((mca_coll_symm_module_t *) module, &alltoall_steps, &arguments,
                                 sbuf, rbuf);
 }
@@ -210,24 +185,14 @@ int mca_coll_symm_ineighbor_alltoall(const void *sbuf, int scount, ompi_datatype
                                      ompi_communicator_t *comm, ompi_request_t **request,
                                      mca_coll_base_module_t *module)
 {
-    alltoall_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
+    coll_symm_blocks_arguments_t arguments = {scount, sdtype, rcount, rdtype, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &alltoall_steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
 }
 
-typedef struct alltoallv_arguments {
-    const int *scounts;
-    const int *sdisps;
-    ompi_datatype_t *sdtype;
-    const int *rcounts;
-    const int *rdisps;
-    ompi_datatype_t *rdtype;
-    ompi_communicator_t *comm;
-} alltoallv_arguments_t;
-
 static int next_alltoallv(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
-    const alltoallv_arguments_t *a = call->arguments;
+    const coll_symm_rows_arguments_t *a = call->arguments;
     const coll_symm_next_t *next = &call->module->next;
     return next->neighbor_alltoallv(sbuf, a->scounts, a->sdisps, a->sdtype, rbuf, a->rcounts,
                                     a->rdisps, a->rdtype, a->comm, next->neighbor_alltoallv_module);
@@ -237,7 +202,7 @@ static int start_alltoallv(const coll_symm_call_t *call, const coll_symm_next_t 
                            const void *sbuf, void *rbuf, ompi_communicator_t *comm,
                            ompi_request_t **request_p)
 {
-    const alltoallv_arguments_t *a = call->arguments;
+    const coll_symm_rows_arguments_t *a = call->arguments;
     return functions->ineighbor_alltoallv(sbuf, a->scounts, a->sdisps, a->sdtype, rbuf, a->rcounts,
                                           a->rdisps, a->rdtype, comm, request_p,
                                           functions->ineighbor_alltoallv_module);
@@ -245,7 +210,7 @@ static int start_alltoallv(const coll_symm_call_t *call, const coll_symm_next_t 
 
 static void describe_alltoallv(coll_symm_call_t *call)
 {
-    const alltoallv_arguments_t *a = call->arguments;
+    const coll_symm_rows_arguments_t *a = call->arguments;
     degrees_t d = find_degrees(a->comm);
     coll_symm_vector_t inputs = {.counts = a->scounts, .disps = a->sdisps, .type = a->sdtype};
     coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->rdisps, .type = a->rdtype};
@@ -260,7 +225,7 @@ int mca_coll_symm_neighbor_alltoallv(const void *sbuf, const int *scounts, const
                                      const int *rdisps, ompi_datatype_t *rdtype,
                                      ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    alltoallv_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
+    coll_symm_rows_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
     return coll_symm_call_serve((mca_coll_symm_module_t *) module, &alltoallv_steps, &arguments,
                                 sbuf, rbuf);
 }
@@ -271,7 +236,7 @@ int mca_coll_symm_ineighbor_alltoallv(const void *sbuf, const int *scounts, cons
                                       ompi_communicator_t *comm, ompi_request_t **request,
                                       mca_coll_base_module_t *module)
 {
-    alltoallv_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
+    coll_symm_rows_arguments_t arguments = {scounts, sdisps, sdtype, rcounts, rdisps, rdtype, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &alltoallv_steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
 }

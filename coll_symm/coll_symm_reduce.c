@@ -48,8 +48,21 @@ static int start_next(const coll_symm_call_t *call, const coll_symm_next_t *func
                               functions->ireduce_module);
 }
 
-static const coll_symm_steps_t steps = {
-    .describe = describe, .next = next, .carry_out = coll_symm_combine, .start_next = start_next};
+static int init_next(const coll_symm_call_t *call, const void *sbuf, void *rbuf, ompi_info_t *info,
+                     ompi_request_t **request_p)
+{
+    const arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->reduce_init(sbuf, rbuf, a->count, a->dtype,
+                                  symm_float16_portable_op(a->dtype, a->op), a->root, a->comm, info,
+                                  request_p, functions->reduce_init_module);
+}
+
+static const coll_symm_steps_t steps = {.describe = describe,
+                                        .next = next,
+                                        .carry_out = coll_symm_combine,
+                                        .start_next = start_next,
+                                        .init_next = init_next};
 
 int mca_coll_symm_reduce(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
                          int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
@@ -65,4 +78,13 @@ int mca_coll_symm_ireduce(const void *sbuf, void *rbuf, int count, ompi_datatype
     arguments_t arguments = {count, dtype, op, root, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
+}
+
+int mca_coll_symm_reduce_init(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                              MPI_Op op, int root, ompi_communicator_t *comm, ompi_info_t *info,
+                              ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {count, dtype, op, root, comm};
+    return coll_symm_persistent_run((mca_coll_symm_module_t *) module, &steps, &arguments,
+                                    sizeof(arguments), sbuf, rbuf, info, request);
 }

@@ -79,8 +79,26 @@ static int start_next(const coll_symm_call_t *call, const coll_symm_next_t *func
                                       functions->ireduce_scatter_module);
 }
 
-static const coll_symm_steps_t steps = {
-    .describe = describe, .next = next, .carry_out = coll_symm_combine, .start_next = start_next};
+static int init_next(const coll_symm_call_t *call, const void *sbuf, void *rbuf, ompi_info_t *info,
+                     ompi_request_t **request_p)
+{
+    const arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    MPI_Op op = symm_float16_portable_op(a->dtype, a->op);
+    if (NULL == a->counts) {
+        return functions->reduce_scatter_block_init(sbuf, rbuf, a->count, a->dtype, op, a->comm,
+                                                    info, request_p,
+                                                    functions->reduce_scatter_block_init_module);
+    }
+    return functions->reduce_scatter_init(sbuf, rbuf, a->counts, a->dtype, op, a->comm, info,
+                                          request_p, functions->reduce_scatter_init_module);
+}
+
+static const coll_symm_steps_t steps = {.describe = describe,
+                                        .next = next,
+                                        .carry_out = coll_symm_combine,
+                                        .start_next = start_next,
+                                        .init_next = init_next};
 
 int mca_coll_symm_reduce_scatter(const void *sbuf, void *rbuf, const int *rcounts,
                                  ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm,
@@ -99,6 +117,16 @@ int mca_coll_symm_ireduce_scatter(const void *sbuf, void *rbuf, const int *rcoun
                                  sizeof(arguments), sbuf, rbuf, request);
 }
 
+int mca_coll_symm_reduce_scatter_init(const void *sbuf, void *rbuf, const int *rcounts,
+                                      ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm,
+                                      ompi_info_t *info, ompi_request_t **request,
+                                      mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {rcounts, 0, dtype, op, comm};
+    return coll_symm_persistent_run((mca_coll_symm_module_t *) module, &steps, &arguments,
+                                    sizeof(arguments), sbuf, rbuf, info, request);
+}
+
 int mca_coll_symm_reduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
                                        ompi_datatype_t *dtype, MPI_Op op, ompi_communicator_t *comm,
                                        mca_coll_base_module_t *module)
@@ -115,4 +143,15 @@ int mca_coll_symm_ireduce_scatter_block(const void *sbuf, void *rbuf, int rcount
     arguments_t arguments = {NULL, rcount, dtype, op, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
+}
+
+int mca_coll_symm_reduce_scatter_block_init(const void *sbuf, void *rbuf, int rcount,
+                                            ompi_datatype_t *dtype, MPI_Op op,
+                                            ompi_communicator_t *comm, ompi_info_t *info,
+                                            ompi_request_t **request,
+                                            mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {NULL, rcount, dtype, op, comm};
+    return coll_symm_persistent_run((mca_coll_symm_module_t *) module, &steps, &arguments,
+                                    sizeof(arguments), sbuf, rbuf, info, request);
 }

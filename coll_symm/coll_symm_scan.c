@@ -55,8 +55,25 @@ static int start_next(const coll_symm_call_t *call, const coll_symm_next_t *func
                             functions->iscan_module);
 }
 
-static const coll_symm_steps_t steps = {
-    .describe = describe, .next = next, .carry_out = coll_symm_combine, .start_next = start_next};
+static int init_next(const coll_symm_call_t *call, const void *sbuf, void *rbuf, ompi_info_t *info,
+                     ompi_request_t **request_p)
+{
+    const arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    MPI_Op op = symm_float16_portable_op(a->dtype, a->op);
+    if (a->exclusive) {
+        return functions->exscan_init(sbuf, rbuf, a->count, a->dtype, op, a->comm, info, request_p,
+                                      functions->exscan_init_module);
+    }
+    return functions->scan_init(sbuf, rbuf, a->count, a->dtype, op, a->comm, info, request_p,
+                                functions->scan_init_module);
+}
+
+static const coll_symm_steps_t steps = {.describe = describe,
+                                        .next = next,
+                                        .carry_out = coll_symm_combine,
+                                        .start_next = start_next,
+                                        .init_next = init_next};
 
 int mca_coll_symm_scan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
                        ompi_communicator_t *comm, mca_coll_base_module_t *module)
@@ -74,6 +91,15 @@ int mca_coll_symm_iscan(const void *sbuf, void *rbuf, int count, ompi_datatype_t
                                  sizeof(arguments), sbuf, rbuf, request);
 }
 
+int mca_coll_symm_scan_init(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                            MPI_Op op, ompi_communicator_t *comm, ompi_info_t *info,
+                            ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {false, count, dtype, op, comm};
+    return coll_symm_persistent_run((mca_coll_symm_module_t *) module, &steps, &arguments,
+                                    sizeof(arguments), sbuf, rbuf, info, request);
+}
+
 int mca_coll_symm_exscan(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype, MPI_Op op,
                          ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
@@ -88,4 +114,13 @@ int mca_coll_symm_iexscan(const void *sbuf, void *rbuf, int count, ompi_datatype
     arguments_t arguments = {true, count, dtype, op, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
+}
+
+int mca_coll_symm_exscan_init(const void *sbuf, void *rbuf, int count, ompi_datatype_t *dtype,
+                              MPI_Op op, ompi_communicator_t *comm, ompi_info_t *info,
+                              ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    arguments_t arguments = {true, count, dtype, op, comm};
+    return coll_symm_persistent_run((mca_coll_symm_module_t *) module, &steps, &arguments,
+                                    sizeof(arguments), sbuf, rbuf, info, request);
 }

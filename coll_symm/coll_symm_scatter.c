@@ -59,10 +59,20 @@ static int start_scatter(const coll_symm_call_t *call, const coll_symm_next_t *f
                                comm, request_p, functions->iscatter_module);
 }
 
+static int init_scatter(const coll_symm_call_t *call, const void *sbuf, void *rbuf,
+                        ompi_info_t *info, ompi_request_t **request_p)
+{
+    const scatter_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->scatter_init(sbuf, a->scount, a->sdtype, rbuf, a->rcount, a->rdtype, a->root,
+                                   a->comm, info, request_p, functions->scatter_init_module);
+}
+
 static const coll_symm_steps_t scatter_steps = {.describe = describe_scatter,
                                                 .next = next_scatter,
                                                 .carry_out = coll_symm_move,
-                                                .start_next = start_scatter};
+                                                .start_next = start_scatter,
+                                                .init_next = init_scatter};
 
 int mca_coll_symm_scatter(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
                           int rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
@@ -80,6 +90,16 @@ int mca_coll_symm_iscatter(const void *sbuf, int scount, ompi_datatype_t *sdtype
     scatter_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &scatter_steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
+}
+
+int mca_coll_symm_scatter_init(const void *sbuf, int scount, ompi_datatype_t *sdtype, void *rbuf,
+                               int rcount, ompi_datatype_t *rdtype, int root,
+                               ompi_communicator_t *comm, ompi_info_t *info,
+                               ompi_request_t **request, mca_coll_base_module_t *module)
+{
+    scatter_arguments_t arguments = {scount, sdtype, rcount, rdtype, root, comm};
+    return coll_symm_persistent_run((mca_coll_symm_module_t *) module, &scatter_steps, &arguments,
+                                    sizeof(arguments), sbuf, rbuf, info, request);
 }
 
 typedef struct scatterv_arguments {
@@ -127,10 +147,21 @@ static int start_scatterv(const coll_symm_call_t *call, const coll_symm_next_t *
                                 a->root, comm, request_p, functions->iscatterv_module);
 }
 
+static int init_scatterv(const coll_symm_call_t *call, const void *sbuf, void *rbuf,
+                         ompi_info_t *info, ompi_request_t **request_p)
+{
+    const scatterv_arguments_t *a = call->arguments;
+    const coll_symm_next_t *functions = &call->module->next;
+    return functions->scatterv_init(sbuf, a->scounts, a->disps, a->sdtype, rbuf, a->rcount,
+                                    a->rdtype, a->root, a->comm, info, request_p,
+                                    functions->scatterv_init_module);
+}
+
 static const coll_symm_steps_t scatterv_steps = {.describe = describe_scatterv,
                                                  .next = next_scatterv,
                                                  .carry_out = coll_symm_move,
-                                                 .start_next = start_scatterv};
+                                                 .start_next = start_scatterv,
+                                                 .init_next = init_scatterv};
 
 int mca_coll_symm_scatterv(const void *sbuf, const int *scounts, const int *disps,
                            ompi_datatype_t *sdtype, void *rbuf, int rcount, ompi_datatype_t *rdtype,
@@ -149,4 +180,15 @@ int mca_coll_symm_iscatterv(const void *sbuf, const int *scounts, const int *dis
     scatterv_arguments_t arguments = {scounts, disps, sdtype, rcount, rdtype, root, comm};
     return coll_symm_pending_run((mca_coll_symm_module_t *) module, &scatterv_steps, &arguments,
                                  sizeof(arguments), sbuf, rbuf, request);
+}
+
+int mca_coll_symm_scatterv_init(const void *sbuf, const int *scounts, const int *disps,
+                                ompi_datatype_t *sdtype, void *rbuf, int rcount,
+                                ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                                ompi_info_t *info, ompi_request_t **request,
+                                mca_coll_base_module_t *module)
+{
+    scatterv_arguments_t arguments = {scounts, disps, sdtype, rcount, rdtype, root, comm};
+    return coll_symm_persistent_run((mca_coll_symm_module_t *) module, &scatterv_steps, &arguments,
+                                    sizeof(arguments), sbuf, rbuf, info, request);
 }

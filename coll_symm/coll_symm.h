@@ -24,6 +24,7 @@ typedef struct mca_coll_symm_component {
     int priority;
     int verbose;
     /* As MCA gives them, and what they mean together. */
+    bool enable;
     int algorithm;
     size_t one_shot_max_system, one_shot_max_cuda;
     size_t scratch_bytes;
@@ -243,8 +244,9 @@ int coll_symm_call_serve(mca_coll_symm_module_t *module, const coll_symm_steps_t
 
 /* ---- coll_symm_agree.c: the steps around a plan ---- */
 
-/* Whether calls are agreed on: the communicator sees a window. Alike on all ranks, which all call
- * it, since the control block is made where it is missing. */
+/* Whether calls are agreed on: the communicator sees a window, and no rank wants its collectives
+ * elsewhere. Alike on all ranks, which all call it, since the control block is made where it is
+ * missing. */
 bool coll_symm_call_open(mca_coll_symm_module_t *module);
 
 /* Describes where the call's buffers lie: sets places, windows, offsets and flags. */

@@ -6,6 +6,7 @@
 #include "coll_symm.h"
 
 #include "symm_device.h"
+#include "symm_log.h"
 #include "symm_spin.h"
 
 #include <stdatomic.h>
@@ -179,6 +180,27 @@ void coll_symm_call_show(const coll_symm_call_t *call)
     atomic_store_explicit(&slot->call, call->number, memory_order_release);
 }
 
+/* Whether no rank wants the communicator's collectives elsewhere. Collective. */
+static bool all_take_part(symm_comm_t *comm)
+{
+    const symm_exchange_t *exchange = &comm->exchange;
+    bool mine = !comm->ruled_out, *all = exchange->scratch;
+    if (MPI_SUCCESS != symm_gather(exchange, &mine, all, sizeof(mine), "a collective")) {
+        return false;
+    }
+    int taking_part = 0;
+    for (int r = 0; r < exchange->size; ++r) {
+        taking_part += all[r] ? 1 : 0;
+    }
+    if (0 < taking_part && taking_part < exchange->size && 0 == exchange->rank) {
+        symm_log(SYMM_LOG_INFO,
+                 "coll_symm_enable is true on %d of the %d ranks of a communicator: its "
+                 "collectives go to the next component",
+                 taking_part, exchange->size);
+    }
+    return taking_part == exchange->size;
+}
+
 bool coll_symm_call_open(mca_coll_symm_module_t *module)
 {
     symm_comm_t *comm = module->comm;
@@ -187,7 +209,8 @@ bool coll_symm_call_open(mca_coll_symm_module_t *module)
         return false;
     }
     if (NULL == comm->control) {
-        comm->control_failed = MPI_SUCCESS != symm_comm_make_control(comm, "a collective");
+        comm->control_failed =
+            !all_take_part(comm) || MPI_SUCCESS != symm_comm_make_control(comm, "a collective");
     }
     return !comm->control_failed;
 }

@@ -157,21 +157,20 @@ static int allocate(mca_coll_symm_module_t *module, ompi_communicator_t *comm)
     return whole ? OMPI_SUCCESS : OMPI_ERR_OUT_OF_RESOURCE;
 }
 
-/* Whether the program has not ruled this component out for the communicator. */
-static bool is_enabled(const ompi_communicator_t *comm)
+/* Whether the program has ruled this component out for the communicator. Another rank may not know
+ * of that: there has to be a module, which tells it once there is a window. */
+static bool is_ruled_out(const ompi_communicator_t *comm)
 {
     char value[8];
-    return !symm_ompi_info_get(comm->super.s_info, "coll_symm_enable", value, sizeof(value)) ||
-           0 != strcmp(value, "false");
+    return symm_ompi_info_get(comm->super.s_info, "coll_symm_enable", value, sizeof(value))
+               ? 0 == strcmp(value, "false")
+               : !mca_coll_symm_component.enable;
 }
 
 mca_coll_base_module_t *mca_coll_symm_comm_query(ompi_communicator_t *comm, int *priority)
 {
     if (OMPI_COMM_IS_INTER(comm) || ompi_group_have_remote_peers(comm->c_local_group)) {
         return NULL; /* no symmetric window can be made on it */
-    }
-    if (!is_enabled(comm)) {
-        return NULL;
     }
     mca_coll_symm_module_t *module = OBJ_NEW(mca_coll_symm_module_t);
     if (NULL == module) {
@@ -182,6 +181,7 @@ mca_coll_base_module_t *mca_coll_symm_comm_query(ompi_communicator_t *comm, int 
         return NULL;
     }
     module->ompi_comm = comm;
+    module->comm->ruled_out = is_ruled_out(comm);
     module->super.coll_module_enable = module_enable;
 #define SERVE(enumerator, name) module->super.coll_##name = mca_coll_symm_##name;
     COLL_SYMM_LIST(SERVE)

@@ -382,7 +382,7 @@ int coll_symm_pending_run(mca_coll_symm_module_t *module, const coll_symm_steps_
                           const void *arguments, size_t len, const void *sbuf, void *rbuf,
                           ompi_request_t **request_p)
 {
-    if (coll_symm_asleep(module)) {
+    if (coll_symm_asleep(module) || module->comm->ruled_out) {
         coll_symm_call_t call = {.module = module, .arguments = arguments};
         return steps->start_next(&call, &module->next, sbuf, rbuf, module->ompi_comm, request_p);
     }

@@ -110,6 +110,12 @@ void coll_symm_policy_register(void)
     mca_coll_symm_component_t *component = &mca_coll_symm_component;
     register_algorithm();
     register_sizes();
+    component->enable = true;
+    register_var("enable",
+                 "Whether collectives of communicators are served here at all; those of a "
+                 "communicator are if all its ranks say so (boolean; per process; also an info key "
+                 "that communicators are made with; default: true)",
+                 MCA_BASE_VAR_TYPE_BOOL, OPAL_INFO_LVL_3, &component->enable);
     component->copy_engine_only = false;
     register_var("copy_engine_only",
                  "Whether data movements between GPUs use copy engines alone and no multiprocessor "

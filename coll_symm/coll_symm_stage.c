@@ -79,6 +79,8 @@ static int pass_on_copies(coll_symm_call_t *call, bool agreed)
 
 int coll_symm_pass_on(coll_symm_call_t *call, bool agreed)
 {
-    bool stage = agreed ? call->plan.stage : coll_symm_descriptor_on_gpu(&call->mine);
+    bool stage = agreed
+                     ? call->plan.stage
+                     : !call->module->comm->ruled_out && coll_symm_descriptor_on_gpu(&call->mine);
     return stage ? pass_on_copies(call, agreed) : call->steps->next(call, call->sbuf, call->rbuf);
 }

@@ -25,6 +25,7 @@ typedef struct symm_comm {
     MPI_Comm handle;          /* valid while the communicator lives */
     symm_exchange_t exchange; /* likewise; rank and size always */
     bool shared;              /* in the table: the coll component looks at it */
+    bool ruled_out;           /* but this rank wants none of its collectives served there */
     _Atomic int references;
     uint64_t *members; /* [size] a number for each process, unique in its job; NULL: not known */
     /* Live symmetric windows that collectives may use: the communicator's own, and those of others

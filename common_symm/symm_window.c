@@ -28,7 +28,7 @@ static symm_registry_t identities =
 /* What goes round before anything is made. */
 typedef struct window_record {
     int code;
-    bool collectives; /* the coll component runs here */
+    bool collectives; /* the coll component runs here, and is to serve this communicator */
     bool any_cached;  /* segments of some shape are cached here */
     uint32_t cached;  /* id of a cached mapping that would do, 0 if none */
     uint32_t serial;  /* the least that is free here */
@@ -124,7 +124,8 @@ static int decide(symm_comm_t *comm, const symm_window_request_t *request,
     const symm_exchange_t *exchange = &comm->exchange;
     window_record_t *records = exchange->scratch;
     window_record_t mine = {.code = error->code,
-                            .collectives = comm->shared && 0 == request->service_bytes,
+                            .collectives =
+                                comm->shared && !comm->ruled_out && 0 == request->service_bytes,
                             .any_cached = symm_comm_any_cached(),
                             .serial = symm_comm_next_serial()};
     if (NULL != mapping) {

@@ -750,6 +750,35 @@ static void ruled_out(void)
     CHECK_OK(MPI_Info_free(&info));
 }
 
+/* The same on some of its ranks alone, which the others cannot know before there is a window. */
+static void ruled_out_on_some_ranks(void)
+{
+    char *outside = mt_alloc(MT_HOST, 2 * ROOM);
+    for (int who = 0; who < 2; ++who) { /* the last rank, or all others */
+        MPI_Comm uneven;
+        MPI_Info info;
+        mt_win_t own;
+        bool enabled = 1 == mt_size || (mt_size - 1 == mt_rank) == (1 == who);
+        way_t way = 1 == mt_size ? ANY_WAY : UNSEEN;
+        CHECK_OK(MPI_Info_create(&info));
+        CHECK_OK(MPI_Info_set(info, "coll_symm_enable", enabled ? "true" : "false"));
+        CHECK_OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &uneven));
+        reduce(outside, outside + ROOM, MANY, uneven, way);
+        gather(outside, outside + ROOM, FEW, uneven, way);
+        if (mt_allocate(ROOMS * ROOM, 4, uneven, &own)) {
+            if (!on_gpu()) { /* other components know no GPU memory */
+                reduce(room_of(&own, 0), room_of(&first, 1), MANY, uneven, way);
+            }
+            reduce(room_of(&first, 0), room_of(&first, 1), MANY, MPI_COMM_WORLD, SERVED);
+            mt_win_free(&own);
+        }
+        reduce(outside, outside + ROOM, FEW, uneven, way);
+        CHECK_OK(MPI_Comm_free(&uneven));
+        CHECK_OK(MPI_Info_free(&info));
+    }
+    mt_free(MT_HOST, outside);
+}
+
 static void nothing_to_do(void)
 {
     CHECK_OK(MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
@@ -807,6 +836,7 @@ int main(int argc, char **argv)
         MT_RUN(gather_into_gaps);
         MT_RUN(gather_swapped);
         MT_RUN(ruled_out);
+        MT_RUN(ruled_out_on_some_ranks);
         MT_RUN(nothing_to_do);
         MT_RUN(collectives_after_the_window_is_freed);
     }

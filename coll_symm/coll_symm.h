@@ -17,14 +17,15 @@
 
 #include "coll_symm_plan.h"
 #include "coll_symm_tuning.h"
+#include "symm_spin.h"
 #include "symm_window.h"
 
 typedef struct mca_coll_symm_component {
     mca_coll_base_component_t super;
     int priority;
     int verbose;
-    /* As MCA gives them, and what they mean together. */
     bool enable;
+    /* As MCA gives them, and what they mean together. */
     int algorithm;
     size_t one_shot_max_system, one_shot_max_cuda;
     size_t scratch_bytes;
@@ -32,6 +33,7 @@ typedef struct mca_coll_symm_component {
     size_t spread_min;
     bool copy_engine_only;
     unsigned max_sms;
+    unsigned timeout;       /* seconds that a rank is waited for, 0 for ever */
     size_t copy_engine_min; /* bytes */
     char *tuning_file;      /* NULL for the built-in table */
     coll_symm_tuning_t tuning;
@@ -254,8 +256,8 @@ void coll_symm_call_place(coll_symm_call_t *call);
 
 /* Shows the call and reads the others', then chooses the plan. Waits for all ranks, driving
  * progress. The input is copied into the slot when it is flagged as payload, the call's row where
- * counts are per rank. */
-void coll_symm_call_begin(coll_symm_call_t *call);
+ * counts are per rank. Returns MPI_SUCCESS, or COLL_SYMM_BROKEN, and then there is no plan. */
+int coll_symm_call_begin(coll_symm_call_t *call);
 
 /* The steps of that, none of which waits: shows the call, whose number is set; looks whether rank
  * has shown its call of that number, and copies the description if so; chooses the plan once all
@@ -270,18 +272,20 @@ void coll_symm_call_choose(coll_symm_call_t *call);
 int coll_symm_call_wait(coll_symm_call_t *call, symm_mapping_t *mapping, int rc);
 
 /* A barrier inside a plan's work, in the same number on all ranks whatever failed: orders what each
- * rank wrote before it with what any rank reads behind it. Drives progress. */
-void coll_symm_call_step(const coll_symm_call_t *call);
+ * rank wrote before it with what any rank reads behind it. Drives progress. Returns rc, or
+ * COLL_SYMM_BROKEN when that is MPI_SUCCESS and the others did not all come. */
+int coll_symm_call_step(const coll_symm_call_t *call, int rc);
 
 /* Ends the plan's work: tells the others how it went here and learns how it went there. Waits for
- * all ranks. Returns MPI_SUCCESS, or the error class of the lowest rank that failed. In a
- * nonblocking call it returns rc at once, since that ends later. */
+ * all ranks. Returns MPI_SUCCESS, or the error class of the lowest rank that failed, or
+ * COLL_SYMM_BROKEN. In a nonblocking call it returns rc at once, since that ends later. */
 int coll_symm_call_end(const coll_symm_call_t *call, int rc);
 
-/* The steps of that, none of which waits: leaves the call; looks whether rank has left it, and how
+/* The steps of that, none of which waits: leaves the call; looks whether rank has left it; and how,
  * if so. */
 void coll_symm_call_leave(const coll_symm_call_t *call, int rc);
-bool coll_symm_call_has_left(const coll_symm_call_t *call, int rank, int *code_p);
+bool coll_symm_call_has_left(const coll_symm_call_t *call, int rank);
+int coll_symm_call_left_code(const coll_symm_call_t *call, int rank);
 
 /* Whether this rank does its part of the plan for itself, with no word from the others at the end.
  */
@@ -304,6 +308,54 @@ const symm_block_t *coll_symm_call_row_of(const coll_symm_call_t *call, int rank
  * window of the plan's kind, else of its input, else of any rank's buffer. NULL when the window is
  * not known here. */
 symm_mapping_t *coll_symm_call_mapping(coll_symm_call_t *call);
+
+/* ---- coll_symm_wait.c: for how long ranks wait for one another ---- */
+
+/* What collectives return once the communicator is broken: a rank has given up waiting for another
+ * one. No call is agreed on any more, since nobody knows how far each rank is. */
+#define COLL_SYMM_BROKEN MPI_ERR_OTHER
+
+static inline bool coll_symm_is_broken(const symm_comm_t *comm)
+{
+    return 0 != atomic_load_explicit(&comm->control->broken, memory_order_relaxed);
+}
+
+/* A wait for other ranks. Time counts while this rank looks: not what it computes in between. */
+typedef struct coll_symm_wait {
+    symm_spin_t spin;
+    uint64_t looked_ms; /* when the clock was looked at last, 0 at first */
+    uint64_t waited_ms;
+} coll_symm_wait_t;
+
+/* Looks at the awaited condition between two looks at the clock. */
+#define COLL_SYMM_WAIT_ROUNDS 64
+
+/* Whether rank has come to where a call waits for it. */
+typedef bool coll_symm_has_come_fn_t(const coll_symm_call_t *call, int rank);
+
+/* Whether to go on waiting for the ranks that have not come. If not, the communicator is broken: it
+ * was already, or this wait has taken longer than the program allows, which is logged once. Local.
+ */
+bool coll_symm_wait_on(const coll_symm_call_t *call, coll_symm_has_come_fn_t *has_come,
+                       coll_symm_wait_t *wait);
+
+/* Waits for all ranks, driving progress. Returns whether they have come; if not, the communicator
+ * is broken. */
+static inline bool coll_symm_wait_for_all(const coll_symm_call_t *call,
+                                          coll_symm_has_come_fn_t *has_come)
+{
+    coll_symm_wait_t wait = {.spin = SYMM_SPIN_INIT};
+    for (int r = 0; r < call->module->comm->exchange.size; ++r) {
+        while (!has_come(call, r)) {
+            symm_spin_once(&wait.spin);
+            if (0 == wait.spin.rounds % COLL_SYMM_WAIT_ROUNDS &&
+                !coll_symm_wait_on(call, has_come, &wait)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
 
 /* ---- coll_symm_move.c: data movements ---- */
 

@@ -7,7 +7,6 @@
 
 #include "symm_device.h"
 #include "symm_log.h"
-#include "symm_spin.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -241,33 +240,39 @@ void coll_symm_call_choose(coll_symm_call_t *call)
     coll_symm_plan_choose(call->work->all, module->comm->exchange.size, &policy, &call->plan);
 }
 
-void coll_symm_call_begin(coll_symm_call_t *call)
+static bool has_shown(const coll_symm_call_t *call, int rank)
 {
-    mca_coll_symm_module_t *module = call->module;
-    const symm_exchange_t *exchange = &module->comm->exchange;
-    symm_spin_t spin = SYMM_SPIN_INIT;
-    call->number = ++module->comm->call;
-    coll_symm_call_show(call);
-    for (int r = 0; r < exchange->size; ++r) {
-        while (r != exchange->rank && !coll_symm_call_seen(call, r)) {
-            symm_spin_once(&spin);
-        }
-    }
-    coll_symm_call_choose(call);
+    return rank == call->module->comm->exchange.rank || coll_symm_call_seen(call, rank);
 }
 
-void coll_symm_call_step(const coll_symm_call_t *call)
+int coll_symm_call_begin(coll_symm_call_t *call)
+{
+    mca_coll_symm_module_t *module = call->module;
+    call->number = ++module->comm->call;
+    coll_symm_call_show(call);
+    /* A late rank sees all the others, but those who gave up on it are in this call no more. */
+    if (!coll_symm_wait_for_all(call, has_shown) || coll_symm_is_broken(module->comm)) {
+        return COLL_SYMM_BROKEN;
+    }
+    coll_symm_call_choose(call);
+    return MPI_SUCCESS;
+}
+
+static bool has_stepped(const coll_symm_call_t *call, int rank)
+{
+    /* Acquire pairs with the release in coll_symm_call_step(). */
+    return call->module->comm->step <=
+           atomic_load_explicit(&peer_of(call, rank)->step, memory_order_acquire);
+}
+
+int coll_symm_call_step(const coll_symm_call_t *call, int rc)
 {
     symm_comm_t *comm = call->module->comm;
     uint64_t step = ++comm->step;
-    symm_spin_t spin = SYMM_SPIN_INIT;
     /* Release: what this rank wrote into the others' memory comes before its arrival. */
     atomic_store_explicit(&peer_of(call, comm->exchange.rank)->step, step, memory_order_release);
-    for (int r = 0; r < comm->exchange.size; ++r) {
-        while (step > atomic_load_explicit(&peer_of(call, r)->step, memory_order_acquire)) {
-            symm_spin_once(&spin);
-        }
-    }
+    bool together = coll_symm_wait_for_all(call, has_stepped);
+    return MPI_SUCCESS != rc || together ? rc : COLL_SYMM_BROKEN;
 }
 
 int coll_symm_call_wait(coll_symm_call_t *call, symm_mapping_t *mapping, int rc)
@@ -299,29 +304,30 @@ void coll_symm_call_leave(const coll_symm_call_t *call, int rc)
     atomic_store_explicit(left_of(call, rank), call->number, memory_order_release);
 }
 
-bool coll_symm_call_has_left(const coll_symm_call_t *call, int rank, int *code_p)
+bool coll_symm_call_has_left(const coll_symm_call_t *call, int rank)
 {
-    if (call->number > atomic_load_explicit(left_of(call, rank), memory_order_acquire)) {
-        return false;
-    }
-    *code_p = *left_code_of(call, rank);
-    return true;
+    return call->number <= atomic_load_explicit(left_of(call, rank), memory_order_acquire);
+}
+
+int coll_symm_call_left_code(const coll_symm_call_t *call, int rank)
+{
+    return *left_code_of(call, rank);
 }
 
 int coll_symm_call_end(const coll_symm_call_t *call, int rc)
 {
-    symm_spin_t spin = SYMM_SPIN_INIT;
     int agreed = MPI_SUCCESS;
     if (NULL != call->pending) {
         return rc;
     }
     coll_symm_call_leave(call, rc);
-    for (int r = 0; r < call->module->comm->exchange.size; ++r) {
-        int code = MPI_SUCCESS;
-        while (!coll_symm_call_has_left(call, r, &code)) {
-            symm_spin_once(&spin);
-        }
-        agreed = MPI_SUCCESS == agreed ? code : agreed;
+    /* As at the beginning: all may have left, some of them without waiting for this rank. */
+    if (!coll_symm_wait_for_all(call, coll_symm_call_has_left) ||
+        coll_symm_is_broken(call->module->comm)) {
+        return COLL_SYMM_BROKEN;
+    }
+    for (int r = 0; MPI_SUCCESS == agreed && r < call->module->comm->exchange.size; ++r) {
+        agreed = coll_symm_call_left_code(call, r);
     }
     return agreed;
 }

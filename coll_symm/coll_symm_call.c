@@ -201,10 +201,12 @@ static int run(coll_symm_call_t *call)
     if (!agreed) {
         return coll_symm_pass_on(call, false);
     }
-    coll_symm_call_begin(call);
-    provide_scratch(call);
-    int rc = carry_out(call);
-    coll_symm_report(call);
+    int rc = coll_symm_call_begin(call);
+    if (MPI_SUCCESS == rc) {
+        provide_scratch(call);
+        rc = carry_out(call);
+        coll_symm_report(call);
+    }
     return rc;
 }
 

@@ -237,8 +237,7 @@ static int scatter_in_place(coll_symm_call_t *call)
     size_t own = call->share.own * element_size(call);
     bool in_place = 0 != (call->mine.flags & COLL_SYMM_IN_PLACE);
     char *result = in_place ? call->recv + first : call->recv;
-    int rc = one_shot(call, result);
-    coll_symm_call_step(call);
+    int rc = coll_symm_call_step(call, one_shot(call, result));
     return MPI_SUCCESS == rc && in_place && 0 < own
                ? move_down(call, coll_symm_call_mapping(call), call->recv, result, own)
                : rc;

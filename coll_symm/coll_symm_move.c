@@ -286,8 +286,8 @@ static int spread(coll_symm_call_t *call)
     symm_mapping_t *mapping = coll_symm_call_mapping(call);
     bool is_root = rank_of(call) == (int) call->mine.root;
     int rc = is_root ? do_copies(call, mapping, deal_slices(call)) : MPI_SUCCESS;
-    coll_symm_call_step(call); /* whatever came of it */
-    return is_root ? rc : do_copies(call, mapping, pass_slice_on(call));
+    rc = coll_symm_call_step(call, rc); /* whatever came of it */
+    return is_root || MPI_SUCCESS != rc ? rc : do_copies(call, mapping, pass_slice_on(call));
 }
 
 /* ---- through scratch ---- */
@@ -390,7 +390,7 @@ static int copy_through_scratch(coll_symm_call_t *call)
     for (uint64_t round = 0; round <= rounds; ++round) {
         rc = MPI_SUCCESS == rc ? do_round(call, round, rounds) : rc;
         if (round < rounds) {
-            coll_symm_call_step(call);
+            rc = coll_symm_call_step(call, rc);
         }
     }
     return rc;

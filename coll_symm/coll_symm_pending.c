@@ -35,6 +35,7 @@ struct coll_symm_pending {
     symm_mapping_t *mapping; /* whose queue has its work, NULL for none */
     ompi_request_t *inner;   /* of the next component */
     phase_t phase;
+    coll_symm_wait_t wait; /* for the others, in the present phase */
     int rc;
     uint64_t pass; /* its number among those that are passed on */
     alignas(max_align_t) unsigned char arguments[COLL_SYMM_ARGUMENTS_MAX];
@@ -71,13 +72,12 @@ static const symm_exchange_t *exchange_of(const coll_symm_pending_t *pending)
 static bool place_is_free(const coll_symm_pending_t *pending)
 {
     coll_symm_call_t older = pending->call;
-    int code;
     if (SYMM_PENDING_MAX >= older.number) {
         return true;
     }
     older.number -= SYMM_PENDING_MAX;
     for (int r = 0; r < exchange_of(pending)->size; ++r) {
-        if (!coll_symm_call_has_left(&older, r, &code)) {
+        if (!coll_symm_call_has_left(&older, r)) {
             return false;
         }
     }
@@ -100,13 +100,12 @@ static bool all_left(coll_symm_pending_t *pending)
 {
     int agreed = MPI_SUCCESS;
     for (int r = 0; r < exchange_of(pending)->size; ++r) {
-        int code;
-        if (!coll_symm_call_has_left(&pending->call, r, &code)) {
+        if (!coll_symm_call_has_left(&pending->call, r)) {
             return false;
         }
-        agreed = MPI_SUCCESS == agreed ? code : agreed;
+        agreed = MPI_SUCCESS == agreed ? coll_symm_call_left_code(&pending->call, r) : agreed;
     }
-    pending->rc = agreed;
+    pending->rc = coll_symm_is_broken(pending->call.module->comm) ? COLL_SYMM_BROKEN : agreed;
     return true;
 }
 
@@ -175,6 +174,10 @@ static phase_t begin(coll_symm_pending_t *pending)
 {
     coll_symm_call_t *call = &pending->call;
     phase_t phase = PHASE_RUNNING;
+    if (coll_symm_is_broken(call->module->comm)) {
+        pending->rc = COLL_SYMM_BROKEN;
+        return PHASE_DONE;
+    }
     coll_symm_call_choose(call);
     call->module->pending_decided = call->number;
     if (COLL_SYMM_MISMATCH == call->plan.path) {
@@ -247,14 +250,52 @@ static phase_t next_phase(coll_symm_pending_t *pending)
     return PHASE_DONE;
 }
 
+/* Of a call that waits for others of this rank, and of no rank therefore. */
+static bool nobody_is_awaited(const coll_symm_call_t *call, int rank)
+{
+    (void) call;
+    (void) rank;
+    return true;
+}
+
+/* What the phase waits for the other ranks to do, NULL when it does not. */
+static coll_symm_has_come_fn_t *awaited_in(phase_t phase)
+{
+    switch (phase) {
+    case PHASE_WAITING:
+        return nobody_is_awaited;
+    case PHASE_SHOWN:
+        return coll_symm_call_seen;
+    case PHASE_LEFT:
+    case PHASE_TURN:
+        return coll_symm_call_has_left;
+    default:
+        return NULL;
+    }
+}
+
+/* Whether the call has waited in vain. Looks at that now and then. */
+static bool is_in_vain(coll_symm_pending_t *pending)
+{
+    coll_symm_has_come_fn_t *has_come = awaited_in(pending->phase);
+    return NULL != has_come && 0 == ++pending->wait.spin.rounds % COLL_SYMM_WAIT_ROUNDS &&
+           !coll_symm_wait_on(&pending->call, has_come, &pending->wait);
+}
+
 /* Takes the call as far as it goes without waiting. Returns whether it is done. */
 static bool advance(coll_symm_pending_t *pending)
 {
-    phase_t before;
-    do {
+    phase_t before = pending->phase;
+    pending->phase = next_phase(pending);
+    while (before != pending->phase) {
+        pending->wait = (coll_symm_wait_t){.spin = SYMM_SPIN_INIT};
         before = pending->phase;
         pending->phase = next_phase(pending);
-    } while (before != pending->phase);
+    }
+    if (is_in_vain(pending)) {
+        pending->rc = COLL_SYMM_BROKEN;
+        pending->phase = PHASE_DONE;
+    }
     return PHASE_DONE == pending->phase;
 }
 

@@ -221,7 +221,7 @@ int coll_symm_combine_through_scratch(coll_symm_call_t *call)
     for (uint64_t round = 0; round <= p.rounds; ++round) {
         rc = MPI_SUCCESS == rc ? do_round(&p, round) : rc;
         if (round < p.rounds) {
-            coll_symm_call_step(call); /* in step with the others whatever fails here */
+            rc = coll_symm_call_step(call, rc); /* with the others whatever fails here */
         }
     }
     return rc;

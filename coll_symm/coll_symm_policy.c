@@ -126,6 +126,12 @@ void coll_symm_policy_register(void)
                  "File with a tuning table, as symm_perf --tune writes it (path; the same content "
                  "on all ranks; default: none, which means a built-in table)",
                  MCA_BASE_VAR_TYPE_STRING, OPAL_INFO_LVL_4, &component->tuning_file);
+    component->timeout = 0;
+    register_var("timeout",
+                 "Longest wait of a collective on symmetric windows for another rank; when it is "
+                 "over the call ends with an error, and so does each later one of the communicator "
+                 "(seconds in which the call is waited for; 0: no limit; per process; default: 0)",
+                 MCA_BASE_VAR_TYPE_UNSIGNED_INT, OPAL_INFO_LVL_3, &component->timeout);
     component->max_sms = 0;
     register_var("max_sms",
                  "Most multiprocessors of a GPU that the kernel of a collective uses (number; 0: "

@@ -74,10 +74,15 @@ static size_t block_row_len(int size)
     return round_to_line((size_t) size * sizeof(symm_block_t));
 }
 
+static size_t comm_peers_end(int size)
+{
+    return sizeof(symm_comm_control_t) + (size_t) size * sizeof(symm_comm_peer_t);
+}
+
 size_t symm_comm_control_len(int size)
 {
     size_t rows = SYMM_ROW_RANKS_MAX < size ? 0 : SYMM_ROWS * (size_t) size;
-    return (size_t) size * sizeof(symm_comm_peer_t) + rows * block_row_len(size);
+    return comm_peers_end(size) + rows * block_row_len(size);
 }
 
 symm_block_t *symm_comm_control_row(symm_comm_control_t *control, int size, int rank, int row)
@@ -85,7 +90,7 @@ symm_block_t *symm_comm_control_row(symm_comm_control_t *control, int size, int 
     if (SYMM_ROW_RANKS_MAX < size) {
         return NULL;
     }
-    char *rows = (char *) control + (size_t) size * sizeof(symm_comm_peer_t);
+    char *rows = (char *) control + comm_peers_end(size);
     return (symm_block_t *) (void *) (rows + (SYMM_ROWS * (size_t) rank + (size_t) row) *
                                                  block_row_len(size));
 }

@@ -106,7 +106,9 @@ typedef struct symm_block {
 #define SYMM_ROW_RANKS_MAX 64
 
 typedef struct symm_comm_control {
-    symm_comm_peer_t peers[1]; /* [size], then the rows */
+    /* 1: a rank has given up waiting for another one. Any may set it, and none takes it back. */
+    _Alignas(SYMM_LINE_BYTES) _Atomic uint32_t broken;
+    symm_comm_peer_t peers[]; /* [size], then the rows */
 } symm_comm_control_t;
 
 size_t symm_comm_control_len(int size);

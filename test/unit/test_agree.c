@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -89,10 +90,8 @@ static void sleep_ms(long ms)
 static void show(rank_t *me, int round, coll_symm_call_t *call, unsigned char *input)
 {
     memset(input, me->number * 60 + round % 59, BYTES);
-    *call = (coll_symm_call_t){.module = &me->module,
-                               .work = &me->module.work,
-                               .send = (char *) input,
-                               .send_len = BYTES};
+    *call = (coll_symm_call_t){
+        .module = &me->module, .work = &me->module.work, .send = (char *) input, .send_len = BYTES};
     call->mine.collective = COLL_SYMM_ALLREDUCE;
     call->mine.bytes = BYTES;
     call->mine.flags = COLL_SYMM_PAYLOAD;
@@ -227,6 +226,123 @@ static void all_get_the_lowest_ranks_failure(void **state)
     }
 }
 
+/* ---- ranks that do not come ---- */
+
+static _Atomic int gone; /* ranks that have given up */
+
+static void wait_until_gone(int count)
+{
+    while (count > atomic_load(&gone)) {
+        sleep_ms(10);
+    }
+}
+
+static void expect(rank_t *me, int expected, int got)
+{
+    me->mistakes += expected == got ? 0 : 1;
+}
+
+/* All but the last rank call, and the last one when these have given up. */
+static void *come_too_late(void *argument)
+{
+    rank_t *me = argument;
+    bool late = RANKS - 1 == me->number;
+    if (late) {
+        wait_until_gone(RANKS - 1);
+    }
+    for (int i = 0; i < 3; ++i) {
+        coll_symm_call_t call = {.module = &me->module, .work = &me->module.work};
+        call.mine.collective = COLL_SYMM_BARRIER;
+        expect(me, COLL_SYMM_BROKEN, coll_symm_call_begin(&call));
+        atomic_fetch_add(&gone, 0 == i ? 1 : 0);
+    }
+    return NULL;
+}
+
+/* The last rank stays inside the call, before a barrier in it, until the others have given up. */
+static void *stay_inside(void *argument)
+{
+    rank_t *me = argument;
+    coll_symm_call_t call = {.module = &me->module, .work = &me->module.work};
+    call.mine.collective = COLL_SYMM_BARRIER;
+    expect(me, MPI_SUCCESS, coll_symm_call_begin(&call));
+    expect(me, MPI_SUCCESS, coll_symm_call_step(&call, MPI_SUCCESS));
+    if (RANKS - 1 == me->number) {
+        wait_until_gone(RANKS - 1);
+    }
+    int rc = coll_symm_call_step(&call, MPI_SUCCESS);
+    expect(me, RANKS - 1 == me->number ? MPI_SUCCESS : COLL_SYMM_BROKEN, rc);
+    atomic_fetch_add(&gone, 1);
+    expect(me, COLL_SYMM_BROKEN, coll_symm_call_end(&call, rc));
+    return NULL;
+}
+
+/* The same before it leaves, with a failure of its own. */
+static void *do_not_leave(void *argument)
+{
+    rank_t *me = argument;
+    coll_symm_call_t call = {.module = &me->module, .work = &me->module.work};
+    call.mine.collective = COLL_SYMM_BARRIER;
+    expect(me, MPI_SUCCESS, coll_symm_call_begin(&call));
+    if (RANKS - 1 == me->number) {
+        wait_until_gone(RANKS - 1);
+    }
+    expect(me, COLL_SYMM_BROKEN, coll_symm_call_end(&call, MPI_SUCCESS));
+    atomic_fetch_add(&gone, 1);
+    return NULL;
+}
+
+/* Later than other ranks, but in time. */
+static void *come_in_time(void *argument)
+{
+    rank_t *me = argument;
+    for (int i = 0; i < 3; ++i) {
+        coll_symm_call_t call = {.module = &me->module, .work = &me->module.work};
+        call.mine.collective = COLL_SYMM_BARRIER;
+        if (i == me->number) {
+            sleep_ms(300);
+        }
+        expect(me, MPI_SUCCESS, coll_symm_call_begin(&call));
+        expect(me, MPI_SUCCESS, coll_symm_call_end(&call, MPI_SUCCESS));
+    }
+    return NULL;
+}
+
+static void run_with_timeout(void *(*function)(void *), unsigned seconds)
+{
+    atomic_store(&gone, 0);
+    mca_coll_symm_component.timeout = seconds;
+    run(function);
+    mca_coll_symm_component.timeout = 0;
+    for (int r = 0; r < RANKS; ++r) {
+        assert_int_equal(ranks[r].mistakes, 0);
+    }
+}
+
+static void late_rank_is_given_up(void **state)
+{
+    (void) state;
+    run_with_timeout(come_too_late, 1);
+}
+
+static void rank_inside_is_given_up(void **state)
+{
+    (void) state;
+    run_with_timeout(stay_inside, 1);
+}
+
+static void rank_that_does_not_leave_is_given_up(void **state)
+{
+    (void) state;
+    run_with_timeout(do_not_leave, 1);
+}
+
+static void rank_in_time_is_waited_for(void **state)
+{
+    (void) state;
+    run_with_timeout(come_in_time, 60);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -235,6 +351,10 @@ int main(void)
         TEST(all_choose_alike),
         TEST(leaving_waits_for_all),
         TEST(all_get_the_lowest_ranks_failure),
+        TEST(late_rank_is_given_up),
+        TEST(rank_inside_is_given_up),
+        TEST(rank_that_does_not_leave_is_given_up),
+        TEST(rank_in_time_is_waited_for),
     };
     return cmocka_run_group_tests_name("agree", tests, NULL, NULL);
 }

@@ -91,6 +91,7 @@ SYMM_EXPORT int symm_op(MPI_Op op, MPI_Op *op_p);
     SYMM_COUNTER(accumulates, "accumulate operations of all kinds")                                \
     SYMM_COUNTER(accumulate_elements, "elements that these were about")                            \
     SYMM_COUNTER(kernels, "kernels launched on GPUs")                                              \
+    SYMM_COUNTER(kernels_again, "of these, with all parameters as in an earlier launch")           \
     SYMM_COUNTER(collectives, "collectives served on symmetric memory")                            \
     SYMM_COUNTER(collectives_passed, "agreed collectives passed to the next component")            \
     SYMM_COUNTER(collectives_staged, "passed collectives whose device buffers were staged")        \

@@ -197,7 +197,7 @@ static int launch_batch(symm_queue_t *queue, const stage_t *stage)
     symm_cuda_kernel_t kernel = {SYMM_FATBIN_ATOMIC, name,
                                  &queue->device->atomic_kernels[atomics->op][atomics->dtype]};
     return symm_cuda_launch(
-        queue, &kernel, &params,
+        queue, &kernel, &params, sizeof(params),
         symm_atomic_blocks(atomics->piece_count, atomics->elements, queue->device->multiprocessors),
         SYMM_ATOMIC_THREADS);
 }

@@ -9,6 +9,7 @@
 #include "symm_spin.h"
 
 #include <mpi.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -319,10 +320,12 @@ bool symm_cuda_batch_pending(const symm_queue_t *queue)
     return NULL != open && !open->launched && (open->promised || !slot_empty(open));
 }
 
-static void fill_params(const symm_cuda_batch_t *batch, const slot_t *slot, uint32_t blocks,
-                        symm_batch_params_t *params)
+/* Returns how many bytes of the parameters count. */
+static size_t fill_params(const symm_cuda_batch_t *batch, const slot_t *slot, uint32_t blocks,
+                          symm_batch_params_t *params)
 {
     size_t pieces_len = slot->piece_count * sizeof(*slot->pieces);
+    size_t carried = pieces_len + slot->data_used;
     params->piece_count = slot->piece_count;
     params->unit_count = slot->unit_count;
     params->units_per_block = (slot->unit_count + blocks - 1) / blocks;
@@ -330,13 +333,15 @@ static void fill_params(const symm_cuda_batch_t *batch, const slot_t *slot, uint
     params->reserved = 0;
     params->pieces = NULL;
     params->data = NULL;
-    if (SYMM_BATCH_CARRIED >= pieces_len + slot->data_used) {
+    if (SYMM_BATCH_CARRIED >= carried) {
         memcpy(params->carried, slot->pieces, pieces_len);
         memcpy(params->carried + pieces_len, slot->data, slot->data_used);
     } else {
         params->pieces = (const void *) ((const char *) slot->pieces + batch->to_device);
         params->data = (const void *) (slot->data + batch->to_device);
+        carried = 0;
     }
+    return offsetof(symm_batch_params_t, carried) + carried;
 }
 
 static void empty_slot(slot_t *slot)
@@ -356,9 +361,9 @@ static int launch_slot(symm_queue_t *queue, slot_t *slot)
     symm_batch_params_t params;
     settle(slot);
     uint32_t blocks = symm_batch_blocks(slot->unit_count, queue->device->multiprocessors);
-    fill_params(queue->batch, slot, blocks, &params);
+    size_t params_len = fill_params(queue->batch, slot, blocks, &params);
     symm_cuda_kernel_t kernel = {SYMM_FATBIN_BATCH, name, &queue->device->batch_kernel};
-    return symm_cuda_launch(queue, &kernel, &params, blocks, SYMM_BATCH_THREADS);
+    return symm_cuda_launch(queue, &kernel, &params, params_len, blocks, SYMM_BATCH_THREADS);
 }
 
 int symm_cuda_batch_launch(symm_queue_t *queue)
@@ -374,6 +379,7 @@ int symm_cuda_batch_launch(symm_queue_t *queue)
     if (MPI_SUCCESS != rc) {
         empty_slot(slot);
         queue->flag_value = expected; /* whoever waits for this launch learns that it is over */
+        queue->out_of_step = true;
         return rc;
     }
     slot->value = queue->flag_value;

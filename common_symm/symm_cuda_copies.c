@@ -5,6 +5,7 @@
 #include "symm_cuda_queue.h"
 
 #include <mpi.h>
+#include <stddef.h>
 #include <string.h>
 
 static int launch_moves(symm_queue_t *queue, const symm_move_t *moves, uint32_t count,
@@ -15,7 +16,9 @@ static int launch_moves(symm_queue_t *queue, const symm_move_t *moves, uint32_t 
     params.count = count;
     params.blocks_per_move = blocks_per_move;
     memcpy(params.moves, moves, count * sizeof(*moves));
-    return symm_cuda_launch(queue, &kernel, &params, count * blocks_per_move, SYMM_MOVE_THREADS);
+    size_t params_len = offsetof(symm_move_params_t, moves) + count * sizeof(*moves);
+    return symm_cuda_launch(queue, &kernel, &params, params_len, count * blocks_per_move,
+                            SYMM_MOVE_THREADS);
 }
 
 int symm_cuda_copy_many(symm_queue_t *queue, const symm_move_t *moves, uint32_t count,

@@ -3,7 +3,8 @@
  * which costs half of what a plain launch and a stream wait cost.
  *
  * NOTE completion. A kernel ends by writing its launch's number to a word of mapped host memory,
- * after a system-scope fence; polling that word is cheaper than asking the driver. */
+ * after a system-scope fence; polling that word is cheaper than asking the driver. Kernels number
+ * their launches by themselves (symm_done.h), in step with the queue's flag_value. */
 #include "symm_config.h"
 
 #include "symm_cuda_batch.h"
@@ -13,6 +14,7 @@
 #include "symm_stats.h"
 
 #include <mpi.h>
+#include <stddef.h>
 #include <string.h>
 
 static int load_module(symm_device_t *device, symm_fatbin_t fatbin, symm_error_t *error)
@@ -82,59 +84,47 @@ static int get_kernel(symm_device_t *device, const symm_cuda_kernel_t *kernel,
     return rc;
 }
 
-/* Makes the graph of one kernel node; the queue gets it whole or not at all. */
-static int make_graph(symm_queue_t *queue, const CUDA_KERNEL_NODE_PARAMS *params)
+/* Brings the kernels' count of launches in step with ours after a launch that failed: which may
+ * have run, as the driver also reports what became of earlier work. */
+static int keep_step(symm_queue_t *queue)
 {
-    CUgraph graph = NULL;
-    CUgraphNode node = NULL;
-    CUgraphExec exec = NULL;
-    CUresult result = symm_cuda.cuGraphCreate(&graph, 0);
-    if (CUDA_SUCCESS == result) {
-        result = symm_cuda.cuGraphAddKernelNode(&node, graph, NULL, 0, params);
-        if (CUDA_SUCCESS == result) {
-            result = symm_cuda.cuGraphInstantiateWithFlags(&exec, graph, 0);
-        }
-        if (CUDA_SUCCESS != result) {
-            (void) symm_cuda.cuGraphDestroy(graph); /* the first failure is the one to tell */
-        }
+    if (!queue->out_of_step) {
+        return MPI_SUCCESS;
     }
-    if (CUDA_SUCCESS == result) {
-        queue->graph = graph;
-        queue->node = node;
-        queue->exec = exec;
-    }
-    return symm_cuda_check_log(SYMM_LOG_ERROR, result, "making the graph of a kernel");
+    CUdeviceptr at = queue->done_state_dev + offsetof(symm_done_state_t, launches);
+    CUdeviceptr from = (CUdeviceptr) (uintptr_t) &queue->flag_value;
+    int rc = symm_cuda_check_log(
+        SYMM_LOG_ERROR,
+        symm_cuda.cuMemcpyAsync(at, from, sizeof(uint32_t), queue->streams[SYMM_LANE_MAIN]),
+        "cuMemcpyAsync of the number of launches");
+    queue->out_of_step = MPI_SUCCESS != rc;
+    return rc;
 }
 
-/* Makes the graph, or gives its node the new parameters. */
-static int prepare_graph(symm_queue_t *queue, const CUDA_KERNEL_NODE_PARAMS *params)
+static int launch_node(symm_queue_t *queue, const symm_cuda_node_t *node)
 {
-    if (NULL == queue->exec) {
-        return make_graph(queue, params);
-    }
-    return symm_cuda_check_log(
-        SYMM_LOG_ERROR, symm_cuda.cuGraphExecKernelNodeSetParams(queue->exec, queue->node, params),
-        "cuGraphExecKernelNodeSetParams");
-}
-
-static int launch_node(symm_queue_t *queue, const CUDA_KERNEL_NODE_PARAMS *node)
-{
-    int rc = prepare_graph(queue, node);
+    CUgraphExec exec;
+    int rc = keep_step(queue);
     if (MPI_SUCCESS == rc) {
-        rc = symm_cuda_check_log(
-            SYMM_LOG_ERROR, symm_cuda.cuGraphLaunch(queue->exec, queue->streams[SYMM_LANE_MAIN]),
-            "cuGraphLaunch");
+        rc = symm_cuda_graphs_get(&queue->graphs, node, &exec);
     }
-    SYMM_COUNT(kernels, 1);
+    if (MPI_SUCCESS == rc) {
+        rc = symm_cuda_check_log(SYMM_LOG_ERROR,
+                                 symm_cuda.cuGraphLaunch(exec, queue->streams[SYMM_LANE_MAIN]),
+                                 "cuGraphLaunch");
+    }
+    ++queue->flag_value;
     queue->flag_pending = MPI_SUCCESS == rc;
+    SYMM_COUNT(kernels, 1);
     if (MPI_SUCCESS != rc) {
+        queue->out_of_step = true;
         queue->busy[SYMM_LANE_MAIN] = true; /* an earlier one may be under way: ask the stream */
     }
     return rc;
 }
 
 int symm_cuda_launch(symm_queue_t *queue, const symm_cuda_kernel_t *kernel, void *params,
-                     uint32_t blocks, uint32_t threads)
+                     size_t params_len, uint32_t blocks, uint32_t threads)
 {
     CUfunction function;
     int rc = symm_cuda_batch_launch(queue);
@@ -145,32 +135,14 @@ int symm_cuda_launch(symm_queue_t *queue, const symm_cuda_kernel_t *kernel, void
         return rc;
     }
     *(symm_done_t *) params =
-        (symm_done_t){.block_counter_dev = (uint32_t *) (uintptr_t) queue->block_counter_dev,
-                      .flag = (uint32_t *) (uintptr_t) queue->flag_dev,
-                      .value = ++queue->flag_value};
-    CUDA_KERNEL_NODE_PARAMS node = {
-        .func = function,
-        .gridDimX = blocks,
-        .gridDimY = 1,
-        .gridDimZ = 1,
-        .blockDimX = threads,
-        .blockDimY = 1,
-        .blockDimZ = 1,
-        .kernelParams = &params,
-    };
+        (symm_done_t){.state = (symm_done_state_t *) (uintptr_t) queue->done_state_dev,
+                      .flag = (uint32_t *) (uintptr_t) queue->flag_dev};
+    symm_cuda_node_t node = {.function = function,
+                             .blocks = blocks,
+                             .threads = threads,
+                             .params = params,
+                             .params_len = params_len};
     return launch_node(queue, &node);
-}
-
-void symm_cuda_launch_cleanup(symm_queue_t *queue)
-{
-    if (NULL != queue->exec) {
-        (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuGraphExecDestroy(queue->exec),
-                                   "cuGraphExecDestroy");
-    }
-    if (NULL != queue->graph) {
-        (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuGraphDestroy(queue->graph),
-                                   "cuGraphDestroy");
-    }
 }
 
 /* ---- reductions ---- */
@@ -187,14 +159,14 @@ static void fill_params(const symm_reduce_t *reduce, symm_reduce_params_t *param
 int symm_cuda_launch_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks)
 {
     char name[SYMM_REDUCE_KERNEL_NAME_MAX];
-    symm_reduce_params_t params;
+    symm_reduce_params_t params = {0}; /* what is not used is alike in like launches */
     if (0 != symm_reduce_kernel_name(reduce->op, reduce->dtype, name, sizeof(name))) {
         return MPI_ERR_OP;
     }
     symm_cuda_kernel_t kernel = {SYMM_FATBIN_REDUCE, name,
                                  &queue->device->reduce_kernels[reduce->op][reduce->dtype]};
     fill_params(reduce, &params);
-    return symm_cuda_launch(queue, &kernel, &params, blocks, SYMM_REDUCE_THREADS);
+    return symm_cuda_launch(queue, &kernel, &params, sizeof(params), blocks, SYMM_REDUCE_THREADS);
 }
 
 int symm_cuda_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks)

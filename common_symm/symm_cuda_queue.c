@@ -48,15 +48,16 @@ static int create_parts(symm_queue_t *queue, symm_error_t *error)
         rc = create_flag(queue, error);
     }
     if (MPI_SUCCESS == rc) {
-        rc = symm_cuda_check(symm_cuda.cuMemAlloc(&queue->block_counter_dev, sizeof(uint32_t)),
-                             error, "cuMemAlloc of 4 bytes");
+        rc =
+            symm_cuda_check(symm_cuda.cuMemAlloc(&queue->done_state_dev, sizeof(symm_done_state_t)),
+                            error, "cuMemAlloc of %zu bytes", sizeof(symm_done_state_t));
     }
     if (MPI_SUCCESS == rc) {
         /* On the main lane, so that it is done before any kernel there looks at it. */
-        rc =
-            symm_cuda_check(symm_cuda.cuMemsetD8Async(queue->block_counter_dev, 0, sizeof(uint32_t),
-                                                      queue->streams[SYMM_LANE_MAIN]),
-                            error, "cuMemsetD8Async");
+        rc = symm_cuda_check(symm_cuda.cuMemsetD8Async(queue->done_state_dev, 0,
+                                                       sizeof(symm_done_state_t),
+                                                       queue->streams[SYMM_LANE_MAIN]),
+                             error, "cuMemsetD8Async");
         queue->busy[SYMM_LANE_MAIN] = true;
     }
     return rc;
@@ -66,7 +67,7 @@ static void destroy_parts(symm_queue_t *queue)
 {
     symm_cuda_batch_destroy(queue);
     symm_cuda_atomics_free(queue);
-    symm_cuda_launch_cleanup(queue);
+    symm_cuda_graphs_free(&queue->graphs);
     for (int lane = 0; lane < SYMM_LANE_COUNT; ++lane) {
         if (NULL != queue->streams[lane]) {
             (void) symm_cuda_check_log(
@@ -77,8 +78,8 @@ static void destroy_parts(symm_queue_t *queue)
         (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuMemFreeHost((void *) queue->flag),
                                    "cuMemFreeHost");
     }
-    if (0 != queue->block_counter_dev) {
-        (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuMemFree(queue->block_counter_dev),
+    if (0 != queue->done_state_dev) {
+        (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuMemFree(queue->done_state_dev),
                                    "cuMemFree");
     }
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "symm_cuda.h"
+#include "symm_cuda_graph.h"
 #include "symm_done.h"
 #include "symm_fatbin.h"
 #include "symm_options.h"
@@ -28,7 +29,8 @@ struct symm_queue {
     uint32_t flag_value;        /* of the latest launch */
     _Atomic uint32_t *flag;     /* host address of the word */
     CUdeviceptr flag_dev;
-    CUdeviceptr block_counter_dev;
+    CUdeviceptr done_state_dev;  /* a symm_done_state_t */
+    bool out_of_step;            /* a launch failed that flag_value counts */
     _Atomic uint32_t done_value; /* of the latest launch that is known to be done */
     uint32_t polls;              /* of the word by progress, while nothing was done */
     uint32_t looks;              /* at the word by those who wait; apart from the polls, which come
@@ -36,9 +38,7 @@ struct symm_queue {
     int failed_queries;          /* of a stream, in a row */
     int failure;                 /* MPI error class of the first of these, until it is told */
     symm_cuda_batch_t *batch;    /* NULL until something is gathered */
-    CUgraph graph;               /* NULL until the first launch */
-    CUgraphNode node;
-    CUgraphExec exec;
+    symm_cuda_graphs_t graphs;
     symm_cuda_atomics_t *atomics; /* NULL until the first update */
 };
 
@@ -103,15 +103,13 @@ typedef struct symm_cuda_kernel {
 } symm_cuda_kernel_t;
 
 /* Launches a kernel on the main lane, behind all that is gathered, blocks times threads, one
- * dimension each. params begins with a symm_done_t, which is filled in here, and is copied. Returns
+ * dimension each. params begins with a symm_done_t, which is filled in here, and is copied; the
+ * kernel reads no more of it than params_len bytes, and like launches have these alike. Returns
  * MPI_SUCCESS, or an MPI error class with the cause logged. */
 int symm_cuda_launch(symm_queue_t *queue, const symm_cuda_kernel_t *kernel, void *params,
-                     uint32_t blocks, uint32_t threads);
+                     size_t params_len, uint32_t blocks, uint32_t threads);
 
 /* Launches a reduction; its sources and destinations are at most SYMM_REDUCE_MAX_RANKS. */
 int symm_cuda_launch_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
-
-/* Frees what launches made. Teardown. */
-void symm_cuda_launch_cleanup(symm_queue_t *queue);
 
 #endif

@@ -425,6 +425,7 @@ __device__ __forceinline__ void symm_atomic_run(const symm_atomic_params_t &p)
     const uint64_t thread = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     const uint64_t threads = static_cast<uint64_t>(gridDim.x) * blockDim.x;
     const bool alone = 1 == p.piece_count;
+    const uint32_t number = symm_done_number(p.done);
     const uint64_t warps = threads / SYMM_ATOMIC_WARP;
 
     for (uint64_t w = alone ? 0 : thread / SYMM_ATOMIC_WARP; w < p.piece_count; w += warps) {
@@ -432,7 +433,7 @@ __device__ __forceinline__ void symm_atomic_run(const symm_atomic_params_t &p)
         symm_update_piece<Update, T, A>(piece, alone ? thread : thread % SYMM_ATOMIC_WARP,
                                         alone ? threads : SYMM_ATOMIC_WARP);
     }
-    symm_done_tell(p.done);
+    symm_done_tell(p.done, number);
 }
 
 #endif

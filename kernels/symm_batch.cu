@@ -202,6 +202,7 @@ __launch_bounds__(SYMM_BATCH_THREADS, SYMM_BATCH_BLOCKS_PER_MULTIPROCESSOR) void
 {
     __shared__ alignas(16) symm_batch_piece_t slice[SLICE];
     __shared__ uint32_t found;
+    const uint32_t number = symm_done_number(p.done);
     const bool carried = nullptr == p.pieces;
     const symm_batch_piece_t *pieces =
         carried ? reinterpret_cast<const symm_batch_piece_t *>(p.carried) : p.pieces;
@@ -242,5 +243,5 @@ __launch_bounds__(SYMM_BATCH_THREADS, SYMM_BATCH_BLOCKS_PER_MULTIPROCESSOR) void
         at = stop;
         piece += count;
     }
-    symm_done_tell(p.done);
+    symm_done_tell(p.done, number);
 }

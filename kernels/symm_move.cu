@@ -69,6 +69,7 @@ __launch_bounds__(SYMM_MOVE_THREADS, SYMM_MOVE_BLOCKS_PER_MULTIPROCESSOR) void s
     const uint64_t block = blockIdx.x % p.blocks_per_move;
     const uint64_t thread = block * blockDim.x + threadIdx.x;
     const uint64_t threads = static_cast<uint64_t>(p.blocks_per_move) * blockDim.x;
+    const uint32_t number = symm_done_number(p.done);
     const uint64_t apart = reinterpret_cast<uint64_t>(m.dst) ^ reinterpret_cast<uint64_t>(m.src);
 
     if (0 == apart % 16) {
@@ -81,5 +82,5 @@ __launch_bounds__(SYMM_MOVE_THREADS, SYMM_MOVE_BLOCKS_PER_MULTIPROCESSOR) void s
         move_words<uint8_t>(static_cast<unsigned char *>(m.dst),
                             static_cast<const unsigned char *>(m.src), m.len, thread, threads);
     }
-    symm_done_tell(p.done);
+    symm_done_tell(p.done, number);
 }

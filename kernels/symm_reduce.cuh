@@ -548,6 +548,7 @@ __device__ __forceinline__ void symm_reduce_run(const symm_reduce_params_t &p)
     using pack = typename std::conditional<symm_narrow<T>::is, symm_unit_narrow_pack<Op, T>,
                                            symm_unit_pack<Op, T, A>>::type;
     const uint64_t thread = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const uint32_t number = symm_done_number(p.done);
     uint32_t spread, any;
 
     symm_reduce_alignment(p, &spread, &any);
@@ -564,7 +565,7 @@ __device__ __forceinline__ void symm_reduce_run(const symm_reduce_params_t &p)
         symm_reduce_edges<element>(p, head, head + packs * per_pack);
         symm_reduce_grid<pack, pack::packs>(p, head * sizeof(T), packs, thread);
     }
-    symm_done_tell(p.done);
+    symm_done_tell(p.done, number);
 }
 
 #endif

@@ -19,7 +19,7 @@
 /* Blocks of a grid that hardware takes in the first dimension. */
 #define GRID_MAX ((1u << 31) - 1)
 
-/* What a block counter holds while its kernel runs. */
+/* What a count of blocks holds while its kernel runs. */
 #define COUNTING 1u
 
 static const fake_family_t *const families[] = {&fake_family_atomic, &fake_family_batch,
@@ -136,10 +136,8 @@ static bool check_shape(const fake_launch_t *launch)
 static CUresult check_params(const fake_launch_t *launch)
 {
     const symm_done_t *done = &launch->params.done;
-    if (launch->kernel->family->tells &&
-        (NULL == done->flag || NULL == done->block_counter_dev || 0 != done->reserved)) {
-        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "a kernel without a flag or counter, or with "
-                                                     "its reserved word set");
+    if (launch->kernel->family->tells && (NULL == done->flag || NULL == done->state)) {
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "a kernel without a flag or counters");
     }
     return launch->kernel->family->check(&launch->params);
 }
@@ -186,21 +184,22 @@ void *fake_kernel_touch(const fake_run_t *run, const char *what, uint32_t index,
     return NULL;
 }
 
-/* Does the kernel's work between claiming the block counter and writing the flag. */
-static void run_counted(const fake_run_t *run, _Atomic uint32_t *counter, _Atomic uint32_t *flag)
+/* Does the kernel's work between claiming the count of blocks and writing the flag. */
+static void run_counted(const fake_run_t *run, symm_done_state_t *state, _Atomic uint32_t *flag)
 {
     const fake_launch_t *launch = run->launch;
-    uint32_t count = atomic_exchange(counter, COUNTING);
+    uint32_t count = __atomic_exchange_n(&state->blocks, COUNTING, __ATOMIC_SEQ_CST);
     if (0 != count) {
         (void) fake_misuse(CUDA_SUCCESS,
-                           "kernel %s: its block counter is %u, not 0: not zeroed, "
+                           "kernel %s: its count of blocks is %u, not 0: not zeroed, "
                            "or in use by another kernel",
                            launch->kernel->name, count);
     }
     if (launch->kernel->family->run(run)) {
-        atomic_store(counter, 0);
+        ++state->launches;
+        __atomic_store_n(&state->blocks, 0, __ATOMIC_SEQ_CST);
         /* Release, as the kernel's: who sees the flag sees what was written. */
-        atomic_store_explicit(flag, launch->params.done.value, memory_order_release);
+        atomic_store_explicit(flag, state->launches, memory_order_release);
     }
 }
 
@@ -208,13 +207,13 @@ static void run_counted(const fake_run_t *run, _Atomic uint32_t *counter, _Atomi
 static void run_telling(const fake_run_t *run)
 {
     const symm_done_t *done = &run->launch->params.done;
-    void *counter =
-        fake_kernel_touch(run, "block counter", 0, done->block_counter_dev, sizeof(uint32_t), true);
-    void *flag = NULL == counter
+    void *state =
+        fake_kernel_touch(run, "counters", 0, done->state, sizeof(symm_done_state_t), true);
+    void *flag = NULL == state
                      ? NULL
                      : fake_kernel_touch(run, "done flag", 0, done->flag, sizeof(uint32_t), true);
     if (NULL != flag) {
-        run_counted(run, counter, flag);
+        run_counted(run, state, flag);
     }
 }
 

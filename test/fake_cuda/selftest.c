@@ -277,7 +277,7 @@ static void a_kernel_that_is_not_there(void)
 }
 
 /* Runs a sum of two numbers at src into dst. Returns what waiting for it returns. */
-static CUresult sum(CUdeviceptr src, CUdeviceptr dst, CUdeviceptr counter)
+static CUresult sum(CUdeviceptr src, CUdeviceptr dst, CUdeviceptr state)
 {
     CUmodule module;
     CUgraph graph;
@@ -286,8 +286,8 @@ static CUresult sum(CUdeviceptr src, CUdeviceptr dst, CUdeviceptr counter)
     void *flag;
     CUstream stream = new_stream();
     OK(CU(cuMemHostAlloc)(&flag, 4, 0));
-    symm_reduce_params_t params = {.done = {.value = 1}, .count = 1, .nsrc = 2, .ndst = 1};
-    params.done.block_counter_dev = (uint32_t *) (uintptr_t) counter;
+    symm_reduce_params_t params = {.count = 1, .nsrc = 2, .ndst = 1};
+    params.done.state = (symm_done_state_t *) (uintptr_t) state;
     params.done.flag = flag;
     params.src[0] = (const void *) (uintptr_t) src;
     params.src[1] = (const void *) (uintptr_t) (src + 4);
@@ -325,9 +325,9 @@ static CUdeviceptr words(const uint32_t *values, size_t count)
 
 static void a_kernel_that_works(void)
 {
-    uint32_t values[] = {3, 4, 0, 0}, result = 0;
+    uint32_t values[] = {3, 4, 0, 0, 0}, result = 0;
     enter();
-    CUdeviceptr at = words(values, 4);
+    CUdeviceptr at = words(values, 5);
     OK(sum(at, at + 8, at + 12));
     OK(CU(cuMemcpyDtoH)(&result, at + 8, 4));
     OK(CU(cuMemFree)(at));
@@ -336,26 +336,26 @@ static void a_kernel_that_works(void)
 
 static void a_kernel_on_host_memory(void)
 {
-    uint32_t values[] = {3, 4, 0, 0};
+    uint32_t values[] = {3, 4, 0, 0, 0};
     enter();
-    CUdeviceptr at = words(values, 4);
+    CUdeviceptr at = words(values, 5);
     RETURNS(CUDA_ERROR_ILLEGAL_ADDRESS, sum((CUdeviceptr) (uintptr_t) values, at + 8, at + 12));
 }
 
-static void a_kernel_with_a_dirty_counter(void)
+static void a_kernel_with_dirty_counters(void)
 {
-    uint32_t values[] = {3, 4, 0, 7};
+    uint32_t values[] = {3, 4, 0, 7, 0};
     enter();
-    CUdeviceptr at = words(values, 4);
+    CUdeviceptr at = words(values, 5);
     OK(sum(at, at + 8, at + 12));
     OK(CU(cuMemFree)(at));
 }
 
 static void a_kernel_whose_operands_overlap(void)
 {
-    uint32_t values[] = {3, 4, 0, 0};
+    uint32_t values[] = {3, 4, 0, 0, 0};
     enter();
-    CUdeviceptr at = words(values, 4);
+    CUdeviceptr at = words(values, 5);
     OK(sum(at, at + 2, at + 12));
     OK(CU(cuMemFree)(at));
 }
@@ -444,7 +444,7 @@ static const struct {
     CASE(a_kernel_that_is_not_there, MISUSE, "no kernel is named symm_reduce_sum_i32"),
     CASE(a_kernel_that_works, 0, "the sum is 7"),
     CASE(a_kernel_on_host_memory, MISUSE, "source 0"),
-    CASE(a_kernel_with_a_dirty_counter, MISUSE, "block counter is 7"),
+    CASE(a_kernel_with_dirty_counters, MISUSE, "count of blocks is 7"),
     CASE(a_kernel_whose_operands_overlap, MISUSE, "overlaps source"),
     CASE(a_kernel_that_is_timed, 0, "it took its time"),
     CASE(time_to_an_event_that_was_not_recorded, MISUSE, "was not recorded"),

@@ -283,6 +283,27 @@ static void buffers_are_free_when_the_call_returns(void)
     }
 }
 
+/* Calls that take turns set the parameters of their kernels once. */
+static void like_calls_launch_again(void)
+{
+    enum { SHAPES = 5, ROUNDS = 6 };
+    if (SYMM_KIND_SYSTEM == mt_kind || OUTSIDE || 0 == strcmp(algorithm, "copy_engine")) {
+        mt_note("left out, not one kernel a call");
+        return;
+    }
+    symm_stats_t before = mt_stats();
+    for (int i = 0; i < SHAPES * ROUNDS; ++i) {
+        check_call(&(call_t){.type = mr_type(MPI_FLOAT),
+                             .op = MR_SUM,
+                             .count = 1000 + (size_t) (i % SHAPES),
+                             .send_at = 64 * (size_t) (i % SHAPES)});
+    }
+    uint64_t kernels = mt_stats().kernels - before.kernels;
+    CHECK_INT(1 == mt_size ? 0 : SHAPES * ROUNDS, kernels);
+    CHECK_INT(1 == mt_size ? 0 : SHAPES * (ROUNDS - 1),
+              mt_stats().kernels_again - before.kernels_again);
+}
+
 static uint64_t hash(const unsigned char *bytes, size_t len)
 {
     uint64_t h = 14695981039346656037u; /* FNV-1a */
@@ -465,6 +486,7 @@ int main(int argc, char **argv)
         MT_RUN(large_counts);
         MT_RUN(many_calls_in_a_row);
         MT_RUN(buffers_are_free_when_the_call_returns);
+        MT_RUN(like_calls_launch_again);
         MT_RUN(sums_of_floats_are_the_same_bits_on_all_ranks);
         MT_RUN(sixteen_bit_floats_are_rounded_once);
         MT_RUN(sixteen_bit_handles);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
-"""Turns a CSV file of symm_perf into Markdown tables, as in docs/measurements.md.
+"""Turns CSV files of symm_perf into Markdown tables, as in docs/measurements.md.
 
     contrib/perf_table.py gpu.csv                    # a table per operation, all sizes
     contrib/perf_table.py gpu.csv --sizes 8,1K,1M    # these sizes alone
@@ -40,13 +40,14 @@ def number(text):
     return f"{value:.1f}" if value < 1000 else f"{value:.0f}"
 
 
-def load(path):
-    """{(op, manner): {bytes: {contestant: row}}}, in the order of the file."""
+def load(paths):
+    """{(op, manner): {bytes: {contestant: row}}}, in the order of the files."""
     series = {}
-    with open(path, newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(line for line in file if not line.startswith("#")):
-            sizes = series.setdefault((row["op"], row["manner"]), {})
-            sizes.setdefault(int(row["bytes"]), {})[row["contestant"]] = row
+    for path in paths:
+        with open(path, newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(line for line in file if not line.startswith("#")):
+                sizes = series.setdefault((row["op"], row["manner"]), {})
+                sizes.setdefault(int(row["bytes"]), {})[row["contestant"]] = row
     return series
 
 
@@ -66,7 +67,7 @@ def table_row(size, rows, peers):
 
 
 def print_table(title, sizes, wanted):
-    peers = [name for name in next(iter(sizes.values())) if name != "symm"]
+    peers = list(dict.fromkeys(name for rows in sizes.values() for name in rows if name != "symm"))
     head = ["size", "symm, us", "bus GB/s"]
     for peer in peers:
         head += [f"{peer}, us", "ratio"]
@@ -115,7 +116,8 @@ def print_overlap(series, wanted):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("csv", help="file that symm_perf --csv wrote")
+    parser.add_argument("csv", nargs="+",
+                        help="file that symm_perf --csv wrote; several, of different sizes, become one")
     parser.add_argument("--sizes", type=parse_sizes, help="comma-separated, as 8,64K,1M [all]")
     arguments = parser.parse_args()
     series = load(arguments.csv)

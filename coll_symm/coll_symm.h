@@ -75,6 +75,17 @@ typedef struct coll_symm_copies {
     uint32_t count;
 } coll_symm_copies_t;
 
+/* A reduction through scratch: coll_symm_pipeline.c. */
+typedef struct coll_symm_pipeline {
+    symm_mapping_t *scratch;
+    int rank, size;
+    size_t element;            /* bytes */
+    int parts;                 /* of a half: pieces that lie side by side */
+    uint64_t piece;            /* most elements of one */
+    bool sliced;               /* two-shot by copy engine */
+    bool send_near, recv_near; /* kernels here reach this rank's buffers */
+} coll_symm_pipeline_t;
+
 /* Arrays that a call works with: the module's own for blocking calls, of which there is one at a
  * time. */
 typedef struct coll_symm_work {
@@ -83,6 +94,7 @@ typedef struct coll_symm_work {
     void **dst;                  /* [size] */
     symm_block_t *row;         /* [size] this rank's blocks, for collectives with counts per rank */
     coll_symm_copies_t copies; /* of a data movement */
+    coll_symm_pipeline_t pipeline; /* of a reduction through scratch */
 } coll_symm_work_t;
 
 typedef struct mca_coll_symm_module mca_coll_symm_module_t;
@@ -91,10 +103,13 @@ struct mca_coll_symm_module {
     mca_coll_symm_module_t *next_module; /* of all of this process */
     symm_comm_t *comm;                   /* a reference; watch 0 sends every call on */
     ompi_communicator_t *ompi_comm;
-    uint64_t pending_calls;   /* number of the latest nonblocking call */
-    uint64_t pending_decided; /* number of the latest one whose plan is chosen */
-    uint64_t pending_passes;  /* of these, how many go to the next component, */
-    uint64_t pending_passed;  /* and how many have gone */
+    uint64_t pending_calls;      /* number of the latest nonblocking call */
+    uint64_t pending_decided;    /* number of the latest one whose plan is chosen */
+    uint64_t pending_passes;     /* of these, how many go to the next component, */
+    uint64_t pending_passed;     /* and how many have gone */
+    uint64_t scratch_turns;      /* how many nonblocking calls work through scratch, */
+    uint64_t scratch_done;       /* and how many are done with it on all ranks */
+    _Atomic bool misses_scratch; /* one had no scratch to work through */
     coll_symm_next_t next;
     coll_symm_policy_t policy; /* the component's, but for what info keys say */
     uint8_t policy_sum;
@@ -127,7 +142,9 @@ typedef struct coll_symm_steps {
     void (*describe)(coll_symm_call_t *call);
     /* Calls the next component with these buffers in place of the caller's. */
     int (*next)(const coll_symm_call_t *call, const void *sbuf, void *rbuf);
-    /* Does this rank's part of the plan, the barrier behind it where one is needed included. */
+    /* Does this rank's part of round call->round of the plan, with coll_symm_call_wait() for what
+     * it starts; in round 0 it also tells in call->last_round whether there are more, come what
+     * may. What a round reads, other ranks may have written in the round before. */
     int (*carry_out)(coll_symm_call_t *call);
     /* Starts the next component's nonblocking form on comm, with the functions and modules given.
      */
@@ -162,6 +179,7 @@ struct coll_symm_call {
     coll_symm_descriptor_t mine; /* collective, bytes, flags, root, op, dtype; the rest is placed */
     uint64_t number;
     coll_symm_plan_t plan;
+    uint64_t round, last_round;  /* of the plan's work: all ranks end one before they go on */
     uint32_t blocks;             /* of the kernel that was launched, 0 for none */
     const symm_window_t *window; /* the latest one looked up */
     coll_symm_work_t *work;
@@ -271,14 +289,18 @@ void coll_symm_call_choose(coll_symm_call_t *call);
  * MPI error class. */
 int coll_symm_call_wait(coll_symm_call_t *call, symm_mapping_t *mapping, int rc);
 
-/* A barrier inside a plan's work, in the same number on all ranks whatever failed: orders what each
+/* The barrier between two rounds, in the same number on all ranks whatever failed: orders what each
  * rank wrote before it with what any rank reads behind it. Drives progress. Returns rc, or
- * COLL_SYMM_BROKEN when that is MPI_SUCCESS and the others did not all come. */
+ * COLL_SYMM_BROKEN when that is MPI_SUCCESS and some rank has given up. */
 int coll_symm_call_step(const coll_symm_call_t *call, int rc);
+
+/* The steps of that, none of which waits: comes to the end of the round; looks whether rank has. */
+void coll_symm_call_arrive(const coll_symm_call_t *call);
+bool coll_symm_call_has_arrived(const coll_symm_call_t *call, int rank);
 
 /* Ends the plan's work: tells the others how it went here and learns how it went there. Waits for
  * all ranks. Returns MPI_SUCCESS, or the error class of the lowest rank that failed, or
- * COLL_SYMM_BROKEN. In a nonblocking call it returns rc at once, since that ends later. */
+ * COLL_SYMM_BROKEN. */
 int coll_symm_call_end(const coll_symm_call_t *call, int rc);
 
 /* The steps of that, none of which waits: leaves the call; looks whether rank has left it; and how,
@@ -297,6 +319,9 @@ int coll_symm_call_end_again(coll_symm_call_t *call, int rc);
 /* The address of rank's input or output in this process, NULL when its window is not known here. */
 const void *coll_symm_call_send_of(coll_symm_call_t *call, int rank);
 void *coll_symm_call_recv_of(coll_symm_call_t *call, int rank);
+
+/* The scratch that the call works through, NULL when there is none. */
+symm_mapping_t *coll_symm_call_scratch(const coll_symm_call_t *call);
 
 /* What rank pushed into its slot. */
 const void *coll_symm_call_payload_of(const coll_symm_call_t *call, int rank);
@@ -383,7 +408,7 @@ uint32_t coll_symm_reduce_blocks(const coll_symm_call_t *call, const symm_mappin
 
 /* ---- coll_symm_pipeline.c: reductions through scratch ---- */
 
-/* This rank's work of the paths that name the scratch; the barrier behind it is the caller's. */
+/* This rank's part of a round of the paths that name the scratch. */
 int coll_symm_combine_through_scratch(coll_symm_call_t *call);
 
 /* ---- coll_symm_report.c ---- */

@@ -40,6 +40,13 @@ static symm_slot_t *slot_of(const coll_symm_call_t *call, int rank)
                                  : &peer_of(call, rank)->slots[call->number % 2];
 }
 
+/* Barriers inside the blocking calls of a communicator are counted through, those inside a pending
+ * call from when it is shown. */
+static _Atomic uint64_t *step_of(const coll_symm_call_t *call, int rank)
+{
+    return NULL != call->pending ? &pending_of(call, rank)->step : &peer_of(call, rank)->step;
+}
+
 /* Whether window's memory, any rank's part of it, holds all of [ptr, ptr + len). */
 static bool holds(const symm_window_t *window, const void *ptr, size_t len)
 {
@@ -110,6 +117,20 @@ static void set_flag(coll_symm_descriptor_t *d, uint8_t flag, bool on)
     d->flags = (uint8_t) (on ? d->flags | flag : d->flags & ~flag);
 }
 
+/* Blocking calls make their scratch when they need it, unless that has failed; nonblocking ones
+ * cannot wait for that, and have a blocking one make theirs. */
+static void place_scratch(coll_symm_call_t *call)
+{
+    const symm_comm_t *comm = call->module->comm;
+    const symm_mapping_t *of_pending = comm->scratch[SYMM_SCRATCH_PENDING];
+    bool pending = NULL != call->pending;
+    set_flag(&call->mine, COLL_SYMM_NO_SCRATCH,
+             pending ? NULL == of_pending : comm->scratch_failed[SYMM_SCRATCH_BLOCKING]);
+    set_flag(&call->mine, COLL_SYMM_WANT_PENDING_SCRATCH,
+             !pending && call->module->misses_scratch && NULL == of_pending &&
+                 !comm->scratch_failed[SYMM_SCRATCH_PENDING]);
+}
+
 void coll_symm_call_place(coll_symm_call_t *call)
 {
     const symm_window_t *send, *recv;
@@ -129,6 +150,7 @@ void coll_symm_call_place(coll_symm_call_t *call)
     mine->policy = module->policy_sum;
     set_flag(mine, COLL_SYMM_APART, !within_reach(send, recv, call));
     set_flag(mine, COLL_SYMM_PAYLOAD, fits);
+    place_scratch(call);
 }
 
 /* Asks for the payload's further lines, which are on their way while we choose the plan. Not
@@ -175,6 +197,9 @@ void coll_symm_call_show(const coll_symm_call_t *call)
     memcpy(slot->descriptor, &call->mine, sizeof(call->mine));
     if (0 < first) {
         memcpy(slot->payload, call->send, first);
+    }
+    if (NULL != call->pending) {
+        atomic_store_explicit(step_of(call, exchange->rank), 0, memory_order_relaxed);
     }
     atomic_store_explicit(&slot->call, call->number, memory_order_release);
 }
@@ -231,12 +256,6 @@ void coll_symm_call_choose(coll_symm_call_t *call)
     call->work->all[module->comm->exchange.rank] = call->mine;
     coll_symm_policy_t policy =
         have_one_policy(call) ? module->policy : mca_coll_symm_component.policy;
-    if (NULL != call->pending || module->comm->scratch_failed) {
-        policy.scratch_bytes = 0; /* work through scratch goes in rounds, with barriers inside */
-    }
-    if (NULL != call->pending) {
-        policy.spread_min = UINT64_MAX; /* likewise */
-    }
     coll_symm_plan_choose(call->work->all, module->comm->exchange.size, &policy, &call->plan);
 }
 
@@ -258,20 +277,26 @@ int coll_symm_call_begin(coll_symm_call_t *call)
     return MPI_SUCCESS;
 }
 
-static bool has_stepped(const coll_symm_call_t *call, int rank)
+void coll_symm_call_arrive(const coll_symm_call_t *call)
 {
-    /* Acquire pairs with the release in coll_symm_call_step(). */
-    return call->module->comm->step <=
-           atomic_load_explicit(&peer_of(call, rank)->step, memory_order_acquire);
+    symm_comm_t *comm = call->module->comm;
+    uint64_t step = NULL != call->pending ? call->round + 1 : ++comm->step;
+    /* Release: what this rank wrote into the others' memory comes before its arrival. */
+    atomic_store_explicit(step_of(call, comm->exchange.rank), step, memory_order_release);
+}
+
+bool coll_symm_call_has_arrived(const coll_symm_call_t *call, int rank)
+{
+    uint64_t step = NULL != call->pending ? call->round + 1 : call->module->comm->step;
+    return step <= atomic_load_explicit(step_of(call, rank), memory_order_acquire);
 }
 
 int coll_symm_call_step(const coll_symm_call_t *call, int rc)
 {
-    symm_comm_t *comm = call->module->comm;
-    uint64_t step = ++comm->step;
-    /* Release: what this rank wrote into the others' memory comes before its arrival. */
-    atomic_store_explicit(&peer_of(call, comm->exchange.rank)->step, step, memory_order_release);
-    bool together = coll_symm_wait_for_all(call, has_stepped);
+    coll_symm_call_arrive(call);
+    /* As at the beginning: all may have come, some of whom are here no more. */
+    bool together = coll_symm_wait_for_all(call, coll_symm_call_has_arrived) &&
+                    !coll_symm_is_broken(call->module->comm);
     return MPI_SUCCESS != rc || together ? rc : COLL_SYMM_BROKEN;
 }
 
@@ -317,9 +342,6 @@ int coll_symm_call_left_code(const coll_symm_call_t *call, int rank)
 int coll_symm_call_end(const coll_symm_call_t *call, int rc)
 {
     int agreed = MPI_SUCCESS;
-    if (NULL != call->pending) {
-        return rc;
-    }
     coll_symm_call_leave(call, rc);
     /* As at the beginning: all may have left, some of them without waiting for this rank. */
     if (!coll_symm_wait_for_all(call, coll_symm_call_has_left) ||
@@ -343,6 +365,12 @@ int coll_symm_call_end_again(coll_symm_call_t *call, int rc)
 {
     call->number = ++call->module->comm->call; /* a number of its own, which no slot shows */
     return coll_symm_call_end(call, rc);
+}
+
+symm_mapping_t *coll_symm_call_scratch(const coll_symm_call_t *call)
+{
+    bool pending = NULL != call->pending;
+    return call->module->comm->scratch[pending ? SYMM_SCRATCH_PENDING : SYMM_SCRATCH_BLOCKING];
 }
 
 /* The window of that serial number. Most calls name one window again and again; a serial number is

@@ -166,20 +166,34 @@ void coll_symm_call_one_output(coll_symm_call_t *call)
     call->mine.bytes = call->recv_len;
 }
 
-/* Makes the scratch if the plan needs it, or chooses again without where it cannot be had: on all
- * ranks alike. */
+/* Makes the scratch that the plan needs, or chooses again without where it cannot be had; makes
+ * that of nonblocking calls where they miss it. On all ranks alike. */
 static void provide_scratch(coll_symm_call_t *call)
 {
-    mca_coll_symm_module_t *module = call->module;
-    symm_comm_t *comm = module->comm;
-    if (!coll_symm_path_uses_scratch(call->plan.path) || NULL != comm->scratch) {
-        return;
-    }
-    size_t bytes = (size_t) module->policy.scratch_bytes;
-    if (MPI_SUCCESS != symm_comm_make_scratch(comm, bytes, "the scratch of collectives")) {
-        comm->scratch_failed = true;
+    symm_comm_t *comm = call->module->comm;
+    size_t bytes = (size_t) call->module->policy.scratch_bytes;
+    if (coll_symm_path_uses_scratch(call->plan.path) &&
+        MPI_SUCCESS != symm_comm_make_scratch(comm, SYMM_SCRATCH_BLOCKING, bytes,
+                                              "the scratch of collectives")) {
+        call->mine.flags |= COLL_SYMM_NO_SCRATCH;
         coll_symm_call_choose(call);
     }
+    if (call->plan.makes_pending_scratch) { /* a failure tells of itself; they do without */
+        (void) symm_comm_make_scratch(comm, SYMM_SCRATCH_PENDING, bytes,
+                                      "the scratch of nonblocking collectives");
+    }
+}
+
+/* All rounds of the plan, in step with the others whatever fails here. */
+static int do_rounds(coll_symm_call_t *call)
+{
+    int rc = call->steps->carry_out(call);
+    while (call->round < call->last_round) {
+        rc = coll_symm_call_step(call, rc);
+        ++call->round;
+        rc = MPI_SUCCESS == rc ? call->steps->carry_out(call) : rc;
+    }
+    return coll_symm_call_is_alone(call) ? rc : coll_symm_call_end(call, rc);
 }
 
 static int carry_out(coll_symm_call_t *call)
@@ -188,8 +202,7 @@ static int carry_out(coll_symm_call_t *call)
         coll_symm_report_mismatch(call);
         return call->plan.code;
     }
-    return COLL_SYMM_PASS == call->plan.path ? coll_symm_pass_on(call, true)
-                                             : call->steps->carry_out(call);
+    return COLL_SYMM_PASS == call->plan.path ? coll_symm_pass_on(call, true) : do_rounds(call);
 }
 
 /* Agreement, plan, report; the next component where there is nothing to agree on, and where the

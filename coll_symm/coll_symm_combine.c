@@ -230,17 +230,21 @@ static int move_down(coll_symm_call_t *call, symm_mapping_t *mapping, char *to, 
     return coll_symm_call_wait(call, mapping, rc);
 }
 
-/* A scattered result where some rank's output is its input, too. */
+/* A scattered result where some rank's output is its input, too: once all have read, in round 1, it
+ * goes to the front. */
 static int scatter_in_place(coll_symm_call_t *call)
 {
     size_t first = call->share.first * element_size(call);
     size_t own = call->share.own * element_size(call);
     bool in_place = 0 != (call->mine.flags & COLL_SYMM_IN_PLACE);
     char *result = in_place ? call->recv + first : call->recv;
-    int rc = coll_symm_call_step(call, one_shot(call, result));
-    return MPI_SUCCESS == rc && in_place && 0 < own
+    call->last_round = 1;
+    if (0 == call->round) {
+        return one_shot(call, result);
+    }
+    return in_place && 0 < own
                ? move_down(call, coll_symm_call_mapping(call), call->recv, result, own)
-               : rc;
+               : MPI_SUCCESS;
 }
 
 /* One rank alone. */
@@ -260,12 +264,12 @@ int coll_symm_combine(coll_symm_call_t *call)
     case COLL_SYMM_LOCAL:
         return copy_own(call);
     case COLL_SYMM_ONE_SHOT_PATH:
-        return coll_symm_call_end(call, one_shot(call, call->recv));
+        return one_shot(call, call->recv);
     case COLL_SYMM_ONE_SHOT_SCRATCH_PATH:
     case COLL_SYMM_TWO_SHOT_CE_PATH:
-        return coll_symm_call_end(call, coll_symm_combine_through_scratch(call));
+        return coll_symm_combine_through_scratch(call);
     case COLL_SYMM_TWO_SHOT_PATH:
-        return coll_symm_call_end(call, scattered ? scatter_in_place(call) : two_shot(call));
+        return scattered ? scatter_in_place(call) : two_shot(call);
     default:
         return MPI_ERR_INTERN; /* no other path is chosen for a reduction */
     }

@@ -281,27 +281,30 @@ static int pass_slice_on(coll_symm_call_t *call)
     return rc;
 }
 
+/* In round 0 the root deals, in round 1 the others pass on. */
 static int spread(coll_symm_call_t *call)
 {
-    symm_mapping_t *mapping = coll_symm_call_mapping(call);
     bool is_root = rank_of(call) == (int) call->mine.root;
-    int rc = is_root ? do_copies(call, mapping, deal_slices(call)) : MPI_SUCCESS;
-    rc = coll_symm_call_step(call, rc); /* whatever came of it */
-    return is_root || MPI_SUCCESS != rc ? rc : do_copies(call, mapping, pass_slice_on(call));
+    call->last_round = 1;
+    if (is_root != (0 == call->round)) {
+        return MPI_SUCCESS;
+    }
+    return do_copies(call, coll_symm_call_mapping(call),
+                     is_root ? deal_slices(call) : pass_slice_on(call));
 }
 
 /* ---- through scratch ---- */
 
 static size_t piece_bytes(const coll_symm_call_t *call)
 {
-    const symm_mapping_t *scratch = call->module->comm->scratch;
+    const symm_mapping_t *scratch = coll_symm_call_scratch(call);
     return coll_symm_scratch_piece(scratch->layout.data[0].len, size_of(call));
 }
 
 /* The part of half `half` of owner's scratch that rank `from` writes. */
 static char *part_of(const coll_symm_call_t *call, int owner, int from, uint64_t half)
 {
-    const symm_mapping_t *scratch = call->module->comm->scratch;
+    const symm_mapping_t *scratch = coll_symm_call_scratch(call);
     int size = size_of(call);
     size_t part = (size_t) ((from - owner - 1 + size) % size);
     size_t parts = (size_t) size - 1;
@@ -369,31 +372,21 @@ static int take_piece(coll_symm_call_t *call, int from, uint64_t round)
 /* A round: sends its pieces, unless it is the one behind the last, and takes those of the one
  * before.
  */
-static int do_round(coll_symm_call_t *call, uint64_t round, uint64_t rounds)
+static int copy_through_scratch(coll_symm_call_t *call)
 {
+    uint64_t round = call->round;
     int rc = MPI_SUCCESS;
+    if (0 == round) {
+        call->last_round = count_rounds(call);
+    }
     for (int i = 0; MPI_SUCCESS == rc && i < size_of(call); ++i) {
         int peer = in_turn(call, i);
-        rc = round < rounds || 0 == round ? send_piece(call, peer, round) : MPI_SUCCESS;
+        rc = round < call->last_round || 0 == round ? send_piece(call, peer, round) : MPI_SUCCESS;
         if (MPI_SUCCESS == rc && 0 < round) {
             rc = take_piece(call, peer, round - 1);
         }
     }
-    return do_copies(call, call->module->comm->scratch, rc);
-}
-
-/* All rounds, in step with the others whatever fails here. */
-static int copy_through_scratch(coll_symm_call_t *call)
-{
-    uint64_t rounds = count_rounds(call);
-    int rc = MPI_SUCCESS;
-    for (uint64_t round = 0; round <= rounds; ++round) {
-        rc = MPI_SUCCESS == rc ? do_round(call, round, rounds) : rc;
-        if (round < rounds) {
-            rc = coll_symm_call_step(call, rc);
-        }
-    }
-    return rc;
+    return do_copies(call, coll_symm_call_scratch(call), rc);
 }
 
 /* ---- without copies between GPUs ---- */
@@ -426,20 +419,17 @@ static int copy_own(const coll_symm_call_t *call)
 int coll_symm_move(coll_symm_call_t *call)
 {
     switch (call->plan.path) {
-    case COLL_SYMM_PUSH_SLOT: {
-        int rc = copy_slots(call);
-        /* Each rank looks at its own blocks alone. */
-        return coll_symm_traits(call->mine.collective)->rows ? coll_symm_call_end(call, rc) : rc;
-    }
+    case COLL_SYMM_PUSH_SLOT:
+        return copy_slots(call);
     case COLL_SYMM_LOCAL:
         return copy_own(call);
     case COLL_SYMM_COPY_PUSH:
     case COLL_SYMM_COPY_PULL:
-        return coll_symm_call_end(call, copy_all(call));
+        return copy_all(call);
     case COLL_SYMM_COPY_SPREAD:
-        return coll_symm_call_end(call, spread(call));
+        return spread(call);
     case COLL_SYMM_COPY_SCRATCH:
-        return coll_symm_call_end(call, copy_through_scratch(call));
+        return copy_through_scratch(call);
     default:
         return MPI_ERR_INTERN; /* no other path is chosen for a data movement */
     }

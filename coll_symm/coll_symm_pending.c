@@ -5,7 +5,12 @@
  * NOTE order. Nonblocking calls of a communicator are numbered apart from the blocking ones, their
  * plans are chosen in the order of the numbers, and those that the next component carries out are
  * passed on in this order, too. So they reach it alike on all ranks: on the relay, where nothing
- * else is. */
+ * else is.
+ *
+ * NOTE scratch. Blocking calls come between at any time, so nonblocking ones have a scratch of
+ * their own, in which they take turns, again in the order of their numbers. It cannot be made here,
+ * where nothing may wait: who misses it goes to the next component, and has a blocking call make
+ * it. Some ranks may have it before others choose a plan, so each rank shows whether it does. */
 #include "symm_config.h"
 
 #include "coll_symm.h"
@@ -19,7 +24,9 @@
 typedef enum phase {
     PHASE_WAITING, /* for its place in the ring */
     PHASE_SHOWN,   /* to the others; waits for theirs */
-    PHASE_RUNNING, /* on the device, if at all */
+    PHASE_SCRATCH, /* waits for those before it that work through scratch */
+    PHASE_RUNNING, /* a round of its work is on the device, if at all */
+    PHASE_STEP,    /* done with a round; waits for the others */
     PHASE_LEFT,    /* done here; waits for the others */
     PHASE_TURN,    /* to be passed on; waits for those before it, and for the others' copies */
     PHASE_PASSED,  /* to the next component; waits for it */
@@ -37,7 +44,8 @@ struct coll_symm_pending {
     phase_t phase;
     coll_symm_wait_t wait; /* for the others, in the present phase */
     int rc;
-    uint64_t pass; /* its number among those that are passed on */
+    uint64_t pass;         /* its number among those that are passed on */
+    uint64_t scratch_turn; /* its number among those that work through scratch, 0 if it does not */
     alignas(max_align_t) unsigned char arguments[COLL_SYMM_ARGUMENTS_MAX];
 };
 
@@ -109,27 +117,20 @@ static bool all_left(coll_symm_pending_t *pending)
     return true;
 }
 
+static bool all_arrived(const coll_symm_pending_t *pending)
+{
+    for (int r = 0; r < exchange_of(pending)->size; ++r) {
+        if (!coll_symm_call_has_arrived(&pending->call, r)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static phase_t leave(coll_symm_pending_t *pending, phase_t then)
 {
     coll_symm_call_leave(&pending->call, pending->rc);
     return then;
-}
-
-/* Whether the plan's work is started once and then waited for. */
-static bool is_one_step(const coll_symm_call_t *call)
-{
-    switch (call->plan.path) {
-    case COLL_SYMM_PUSH_SLOT:
-    case COLL_SYMM_LOCAL:
-    case COLL_SYMM_ONE_SHOT_PATH:
-    case COLL_SYMM_COPY_PUSH:
-    case COLL_SYMM_COPY_PULL:
-        return true;
-    case COLL_SYMM_TWO_SHOT_PATH: /* scattered, it has a barrier inside */
-        return COLL_SYMM_SAME == coll_symm_traits(call->mine.collective)->recv;
-    default:
-        return false;
-    }
 }
 
 /* Starts the next component's nonblocking call, on the relay when the call was agreed on. */
@@ -152,7 +153,6 @@ static phase_t pass(coll_symm_pending_t *pending)
 static phase_t prepare_pass(coll_symm_pending_t *pending)
 {
     coll_symm_call_t *call = &pending->call;
-    call->plan.path = COLL_SYMM_PASS;
     pending->pass = ++call->module->pending_passes;
     pending->rc = coll_symm_stages_in(&pending->stages, call);
     return leave(pending, PHASE_TURN);
@@ -169,34 +169,94 @@ static phase_t pass_in_turn(coll_symm_pending_t *pending)
     return MPI_SUCCESS == pending->rc ? pass(pending) : PHASE_DONE;
 }
 
+/* Starts a round of the plan's work, unless one has failed. */
+static phase_t start_round(coll_symm_pending_t *pending)
+{
+    coll_symm_call_t *call = &pending->call;
+    pending->mapping = NULL;
+    pending->rc = MPI_SUCCESS == pending->rc ? call->steps->carry_out(call) : pending->rc;
+    if (0 == call->round) {
+        coll_symm_report(call);
+    }
+    return PHASE_RUNNING;
+}
+
+/* In turn, once all ranks are done with what the calls before it have in the scratch. */
+static phase_t start_in_turn(coll_symm_pending_t *pending)
+{
+    bool turn = pending->call.module->scratch_done + 1 == pending->scratch_turn;
+    return turn ? start_round(pending) : PHASE_SCRATCH;
+}
+
+/* The plan that was chosen is no work here. */
+static phase_t begin_nothing(coll_symm_pending_t *pending)
+{
+    const coll_symm_call_t *call = &pending->call;
+    coll_symm_report(&pending->call);
+    if (COLL_SYMM_PASS == call->plan.path) {
+        return prepare_pass(pending);
+    }
+    coll_symm_report_mismatch(call);
+    pending->rc = call->plan.code;
+    return leave(pending, PHASE_DONE);
+}
+
 /* Chooses the plan and starts its work. */
 static phase_t begin(coll_symm_pending_t *pending)
 {
     coll_symm_call_t *call = &pending->call;
-    phase_t phase = PHASE_RUNNING;
-    if (coll_symm_is_broken(call->module->comm)) {
+    mca_coll_symm_module_t *module = call->module;
+    if (coll_symm_is_broken(module->comm)) {
         pending->rc = COLL_SYMM_BROKEN;
         return PHASE_DONE;
     }
     coll_symm_call_choose(call);
-    call->module->pending_decided = call->number;
-    if (COLL_SYMM_MISMATCH == call->plan.path) {
-        coll_symm_report_mismatch(call);
-        pending->rc = call->plan.code;
-        phase = leave(pending, PHASE_DONE);
-    } else if (is_one_step(call)) {
-        pending->rc = call->steps->carry_out(call);
-    } else {
-        phase = prepare_pass(pending);
+    module->pending_decided = call->number;
+    module->misses_scratch = module->misses_scratch || call->plan.misses_scratch;
+    if (COLL_SYMM_MISMATCH == call->plan.path || COLL_SYMM_PASS == call->plan.path) {
+        return begin_nothing(pending);
     }
-    coll_symm_report(call);
-    return phase;
+    if (coll_symm_path_uses_scratch(call->plan.path)) {
+        pending->scratch_turn = ++module->scratch_turns;
+        return PHASE_SCRATCH;
+    }
+    return start_round(pending);
 }
 
-/* After the work on the device. */
+/* After a round's work on the device. */
+static phase_t end_round(coll_symm_pending_t *pending)
+{
+    const coll_symm_call_t *call = &pending->call;
+    if (call->round < call->last_round) {
+        coll_symm_call_arrive(call);
+        return PHASE_STEP;
+    }
+    return leave(pending, coll_symm_call_is_alone(call) ? PHASE_DONE : PHASE_LEFT);
+}
+
+static phase_t next_round(coll_symm_pending_t *pending)
+{
+    if (!all_arrived(pending)) {
+        return PHASE_STEP;
+    }
+    if (coll_symm_is_broken(pending->call.module->comm)) {
+        pending->rc = COLL_SYMM_BROKEN;
+        return PHASE_DONE;
+    }
+    ++pending->call.round;
+    return start_round(pending);
+}
+
+/* After the last round: the scratch is free for the next once all have left. */
 static phase_t end_work(coll_symm_pending_t *pending)
 {
-    return leave(pending, coll_symm_call_is_alone(&pending->call) ? PHASE_DONE : PHASE_LEFT);
+    if (!all_left(pending)) {
+        return PHASE_LEFT;
+    }
+    if (0 < pending->scratch_turn) {
+        pending->call.module->scratch_done = pending->scratch_turn;
+    }
+    return PHASE_DONE;
 }
 
 static phase_t look_at_device(coll_symm_pending_t *pending)
@@ -205,7 +265,7 @@ static phase_t look_at_device(coll_symm_pending_t *pending)
     bool done = true;
     int rc = NULL == mapping ? MPI_SUCCESS : mapping->ops->queue_test(mapping->queue, &done);
     pending->rc = MPI_SUCCESS == pending->rc ? rc : pending->rc;
-    return done ? end_work(pending) : PHASE_RUNNING;
+    return done ? end_round(pending) : PHASE_RUNNING;
 }
 
 static phase_t look_at_inner(coll_symm_pending_t *pending)
@@ -236,10 +296,14 @@ static phase_t next_phase(coll_symm_pending_t *pending)
         return call->module->pending_decided + 1 == call->number && all_seen(pending)
                    ? begin(pending)
                    : PHASE_SHOWN;
+    case PHASE_SCRATCH:
+        return start_in_turn(pending);
     case PHASE_RUNNING:
         return look_at_device(pending);
+    case PHASE_STEP:
+        return next_round(pending);
     case PHASE_LEFT:
-        return all_left(pending) ? PHASE_DONE : PHASE_LEFT;
+        return end_work(pending);
     case PHASE_TURN:
         return pass_in_turn(pending);
     case PHASE_PASSED:
@@ -263,9 +327,12 @@ static coll_symm_has_come_fn_t *awaited_in(phase_t phase)
 {
     switch (phase) {
     case PHASE_WAITING:
+    case PHASE_SCRATCH:
         return nobody_is_awaited;
     case PHASE_SHOWN:
         return coll_symm_call_seen;
+    case PHASE_STEP:
+        return coll_symm_call_has_arrived;
     case PHASE_LEFT:
     case PHASE_TURN:
         return coll_symm_call_has_left;

@@ -22,17 +22,7 @@
  * of a GPU's multiprocessors. */
 #define FEW_BLOCKS 16u
 
-typedef struct pipeline {
-    coll_symm_call_t *call;
-    const symm_mapping_t *scratch;
-    int rank, size;
-    size_t element;            /* bytes */
-    int parts;                 /* of a half: pieces that lie side by side */
-    uint64_t piece;            /* most elements of one */
-    uint64_t rounds;           /* pieces that follow one another */
-    bool sliced;               /* two-shot by copy engine */
-    bool send_near, recv_near; /* kernels here reach this rank's buffers */
-} pipeline_t;
+typedef coll_symm_pipeline_t pipeline_t;
 
 /* Elements [first, first + count) of each input. */
 typedef struct range {
@@ -45,14 +35,14 @@ static uint64_t at_most(uint64_t from, uint64_t end, uint64_t most)
 }
 
 /* What travels as part `part` in that round. */
-static range_t range_of(const pipeline_t *p, int part, uint64_t round)
+static range_t range_of(const coll_symm_call_t *call, const pipeline_t *p, int part, uint64_t round)
 {
     uint64_t first, own;
     if (p->sliced) {
         first = (round * (uint64_t) p->parts + (uint64_t) part) * p->piece;
-        return (range_t){first, at_most(first, p->call->share.count, p->piece)};
+        return (range_t){first, at_most(first, call->share.count, p->piece)};
     }
-    coll_symm_share_of(p->call, part, &first, &own);
+    coll_symm_share_of(call, part, &first, &own);
     return (range_t){first + round * p->piece, at_most(round * p->piece, own, p->piece)};
 }
 
@@ -74,9 +64,9 @@ static char *result_area(const pipeline_t *p)
            2 * coll_symm_scratch_area(p->scratch->layout.data[0].len);
 }
 
-static const char *input_at(const pipeline_t *p, uint64_t first)
+static const char *input_at(const coll_symm_call_t *call, const pipeline_t *p, uint64_t first)
 {
-    return p->call->send + first * p->element;
+    return call->send + first * p->element;
 }
 
 /* Bytes of count elements that begin `at` bytes into a buffer of len bytes: of the last pair in a
@@ -94,55 +84,55 @@ static int copy(const pipeline_t *p, symm_lane_t lane, void *dst, const void *sr
 }
 
 /* Starts bringing this rank's pieces to where they are combined. */
-static int bring(const pipeline_t *p, uint64_t round)
+static int bring(const coll_symm_call_t *call, const pipeline_t *p, uint64_t round)
 {
     int rc = MPI_SUCCESS;
     for (int i = 0; MPI_SUCCESS == rc && i < p->parts; ++i) {
         int part = (p->rank + 1 + i) % p->parts; /* not all to the same rank at once */
         bool needed = !p->sliced || part != p->rank || !p->send_near;
-        range_t r = range_of(p, part, round);
+        range_t r = range_of(call, p, part, round);
         char *to = p->sliced ? part_of(p, part, p->rank, round) : part_of(p, p->rank, part, round);
-        size_t bytes = bytes_at(p, r.first * p->element, r.count, p->call->send_len);
-        rc = needed ? copy(p, SYMM_LANE_LOCAL, to, input_at(p, r.first), bytes) : MPI_SUCCESS;
+        size_t bytes = bytes_at(p, r.first * p->element, r.count, call->send_len);
+        rc = needed ? copy(p, SYMM_LANE_LOCAL, to, input_at(call, p, r.first), bytes) : MPI_SUCCESS;
     }
     return rc;
 }
 
-/* Points module->src at what this rank combines in that round. */
-static int find_sources(const pipeline_t *p, int part, uint64_t round, range_t r)
+/* Points call->work->src at what this rank combines in that round. */
+static int find_sources(const coll_symm_call_t *call, const pipeline_t *p, int part, uint64_t round,
+                        range_t r)
 {
-    const void **src = p->call->work->src;
-    int ranks = p->sliced ? p->size : coll_symm_ranks_for(p->call, p->rank);
+    const void **src = call->work->src;
+    int ranks = p->sliced ? p->size : coll_symm_ranks_for(call, p->rank);
     for (int from = 0; from < ranks; ++from) {
         src[from] = p->sliced ? part_of(p, p->rank, from, round) : part_of(p, from, part, round);
     }
     if (p->sliced && p->send_near) {
-        src[p->rank] = input_at(p, r.first);
+        src[p->rank] = input_at(call, p, r.first);
     }
     return ranks;
 }
 
 /* Starts copying a slice of this rank's output into the others'. */
-static int spread(const pipeline_t *p, range_t r)
+static int spread(coll_symm_call_t *call, const pipeline_t *p, range_t r)
 {
     int rc = MPI_SUCCESS;
     size_t at = r.first * p->element;
-    size_t bytes = bytes_at(p, at, r.count, p->call->recv_len);
+    size_t bytes = bytes_at(p, at, r.count, call->recv_len);
     for (int i = 1; MPI_SUCCESS == rc && i < p->size; ++i) {
-        char *output = coll_symm_call_recv_of(p->call, (p->rank + i) % p->size);
+        char *output = coll_symm_call_recv_of(call, (p->rank + i) % p->size);
         rc = NULL == output ? MPI_ERR_INTERN
-                            : copy(p, SYMM_LANE_MAIN, output + at, p->call->recv + at, bytes);
+                            : copy(p, SYMM_LANE_MAIN, output + at, call->recv + at, bytes);
     }
     return rc;
 }
 
 /* Starts combining what came in that round. */
-static int combine(const pipeline_t *p, uint64_t round)
+static int combine(coll_symm_call_t *call, const pipeline_t *p, uint64_t round)
 {
-    coll_symm_call_t *call = p->call;
     int part = p->sliced || 1 < p->parts ? p->rank : 0;
-    range_t r = range_of(p, part, round);
-    int ranks = find_sources(p, part, round, r);
+    range_t r = range_of(call, p, part, round);
+    int ranks = find_sources(call, p, part, round, r);
     if (0 == r.count || 0 == ranks || 0 == call->share.own) {
         return MPI_SUCCESS;
     }
@@ -164,17 +154,7 @@ static int combine(const pipeline_t *p, uint64_t round)
         rc = copy(p, SYMM_LANE_MAIN, output, call->work->dst[0],
                   bytes_at(p, at, r.count, call->recv_len));
     }
-    return MPI_SUCCESS == rc && p->sliced ? spread(p, r) : rc;
-}
-
-static int do_round(const pipeline_t *p, uint64_t round)
-{
-    int rc = 0 < round ? combine(p, round - 1) : MPI_SUCCESS;
-    if (MPI_SUCCESS == rc && round < p->rounds) {
-        rc = bring(p, round);
-    }
-    int waited = p->scratch->ops->queue_wait(p->scratch->queue);
-    return MPI_SUCCESS == rc ? waited : rc;
+    return MPI_SUCCESS == rc && p->sliced ? spread(call, p, r) : rc;
 }
 
 static bool is_near(const symm_mapping_t *scratch, uint8_t place, const void *buf)
@@ -183,46 +163,46 @@ static bool is_near(const symm_mapping_t *scratch, uint8_t place, const void *bu
 }
 
 /* The most elements that any one part has. */
-static uint64_t longest_part(const pipeline_t *p)
+static uint64_t longest_part(const coll_symm_call_t *call, int parts)
 {
     uint64_t longest = 0;
-    for (int part = 0; part < p->parts; ++part) {
+    for (int part = 0; part < parts; ++part) {
         uint64_t first, own;
-        coll_symm_share_of(p->call, part, &first, &own);
+        coll_symm_share_of(call, part, &first, &own);
         longest = own > longest ? own : longest;
     }
     return longest;
 }
 
-static pipeline_t make_pipeline(coll_symm_call_t *call)
+/* Fills in the pipeline. Returns how many pieces follow one another. */
+static uint64_t prepare(coll_symm_call_t *call)
 {
-    const symm_comm_t *comm = call->module->comm;
-    pipeline_t p = {.call = call,
-                    .scratch = comm->scratch,
-                    .rank = comm->exchange.rank,
-                    .size = comm->exchange.size,
-                    .element = symm_dtype_size((symm_dtype_t) call->mine.dtype),
-                    .sliced = COLL_SYMM_TWO_SHOT_CE_PATH == call->plan.path};
+    pipeline_t *p = &call->work->pipeline;
+    const symm_exchange_t *exchange = &call->module->comm->exchange;
     bool scattered = COLL_SYMM_SAME != coll_symm_traits(call->mine.collective)->recv;
-    p.parts = p.sliced || scattered ? p.size : 1;
-    p.piece = coll_symm_scratch_part(p.scratch->layout.data[0].len, p.parts) / p.element;
-    uint64_t together = p.piece * (uint64_t) (p.sliced ? p.parts : 1);
-    uint64_t len = p.sliced ? call->share.count : longest_part(&p);
-    p.rounds = (len + together - 1) / together;
-    p.send_near = is_near(p.scratch, call->mine.send_place, call->send);
-    p.recv_near = is_near(p.scratch, call->mine.recv_place, call->recv);
-    return p;
+    *p = (pipeline_t){.scratch = coll_symm_call_scratch(call),
+                      .rank = exchange->rank,
+                      .size = exchange->size,
+                      .element = symm_dtype_size((symm_dtype_t) call->mine.dtype),
+                      .sliced = COLL_SYMM_TWO_SHOT_CE_PATH == call->plan.path};
+    p->parts = p->sliced || scattered ? p->size : 1;
+    p->piece = coll_symm_scratch_part(p->scratch->layout.data[0].len, p->parts) / p->element;
+    p->send_near = is_near(p->scratch, call->mine.send_place, call->send);
+    p->recv_near = is_near(p->scratch, call->mine.recv_place, call->recv);
+    uint64_t together = p->piece * (uint64_t) (p->sliced ? p->parts : 1);
+    uint64_t len = p->sliced ? call->share.count : longest_part(call, p->parts);
+    return (len + together - 1) / together;
 }
 
 int coll_symm_combine_through_scratch(coll_symm_call_t *call)
 {
-    pipeline_t p = make_pipeline(call);
-    int rc = MPI_SUCCESS;
-    for (uint64_t round = 0; round <= p.rounds; ++round) {
-        rc = MPI_SUCCESS == rc ? do_round(&p, round) : rc;
-        if (round < p.rounds) {
-            rc = coll_symm_call_step(call, rc); /* with the others whatever fails here */
-        }
+    if (0 == call->round) {
+        call->last_round = prepare(call);
     }
-    return rc;
+    const pipeline_t *p = &call->work->pipeline;
+    int rc = 0 < call->round ? combine(call, p, call->round - 1) : MPI_SUCCESS;
+    if (MPI_SUCCESS == rc && call->round < call->last_round) {
+        rc = bring(call, p, call->round);
+    }
+    return coll_symm_call_wait(call, p->scratch, rc);
 }

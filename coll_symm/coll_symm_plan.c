@@ -51,12 +51,14 @@ const coll_symm_traits_t *coll_symm_traits(uint8_t collective)
 /* What the descriptors of all ranks have in common. */
 typedef struct summary {
     bool supported;
-    bool payload;  /* every input came in its slot */
-    bool in_place; /* of some rank */
-    bool device;   /* some rank has a GPU buffer */
-    bool together; /* no rank's buffers are apart */
-    bool send_in;  /* every input lies in a window of `place` */
-    bool recv_in;  /* every output likewise */
+    bool payload;               /* every input came in its slot */
+    bool in_place;              /* of some rank */
+    bool device;                /* some rank has a GPU buffer */
+    bool together;              /* no rank's buffers are apart */
+    bool scratch;               /* every rank has it */
+    bool makes_pending_scratch; /* some rank asks for it */
+    bool send_in;               /* every input lies in a window of `place` */
+    bool recv_in;               /* every output likewise */
     bool
         recv_near; /* every output lies in such a window or in that rank's own memory of the kind */
     coll_symm_place_t place;
@@ -94,6 +96,9 @@ static void include(summary_t *s, const coll_symm_descriptor_t *d)
     s->in_place = s->in_place || 0 != (d->flags & COLL_SYMM_IN_PLACE);
     s->device = s->device || coll_symm_descriptor_on_gpu(d);
     s->together = s->together && 0 == (d->flags & COLL_SYMM_APART);
+    s->scratch = s->scratch && 0 == (d->flags & COLL_SYMM_NO_SCRATCH);
+    s->makes_pending_scratch =
+        s->makes_pending_scratch || 0 != (d->flags & COLL_SYMM_WANT_PENDING_SCRATCH);
     s->send_in = s->send_in && is_in(d->send_place, s->place);
     s->recv_in = s->recv_in && recv_in;
     s->recv_near = s->recv_near && (recv_in || d->recv_place == outside);
@@ -107,6 +112,7 @@ static summary_t summarize(const coll_symm_descriptor_t *all, int size)
     summary_t s = {.supported = true,
                    .payload = true,
                    .together = true,
+                   .scratch = true,
                    .send_in = true,
                    .recv_in = true,
                    .recv_near = true,
@@ -284,11 +290,35 @@ static bool uses_windows(const coll_symm_descriptor_t *d)
     return coll_symm_descriptor_on_gpu(d) || is_window(d->send_place) || is_window(d->recv_place);
 }
 
+/* What serves a call that plans know. */
+static coll_symm_path_t choose(const summary_t *s, const coll_symm_descriptor_t *first, int size,
+                               const coll_symm_policy_t *policy)
+{
+    return coll_symm_traits(first->collective)->reduces ? choose_reduction(s, first, size, policy)
+                                                        : choose_move(s, first, size, policy);
+}
+
+/* The same, without scratch where there is none. */
+static void choose_path(const summary_t *s, const coll_symm_descriptor_t *first, int size,
+                        const coll_symm_policy_t *policy, coll_symm_plan_t *plan)
+{
+    plan->path = choose(s, first, size, policy);
+    if (coll_symm_path_uses_scratch(plan->path) && !s->scratch) {
+        coll_symm_policy_t without = *policy;
+        without.scratch_bytes = 0;
+        plan->path = choose(s, first, size, &without);
+        plan->misses_scratch = true;
+    }
+}
+
 void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,
                            const coll_symm_policy_t *policy, coll_symm_plan_t *plan_p)
 {
     summary_t s = summarize(all, size);
-    *plan_p = (coll_symm_plan_t){.path = COLL_SYMM_PASS, .place = s.place, .stage = s.device};
+    *plan_p = (coll_symm_plan_t){.path = COLL_SYMM_PASS,
+                                 .place = s.place,
+                                 .stage = s.device,
+                                 .makes_pending_scratch = s.makes_pending_scratch};
     plan_p->code = compare_all(all, size, s.supported);
     if (MPI_SUCCESS != plan_p->code) {
         plan_p->path = COLL_SYMM_MISMATCH;
@@ -296,10 +326,8 @@ void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,
         plan_p->path = COLL_SYMM_PASS;
     } else if (1 == size && uses_windows(&all[0])) {
         plan_p->path = COLL_SYMM_LOCAL;
-    } else if (coll_symm_traits(all[0].collective)->reduces) {
-        plan_p->path = choose_reduction(&s, &all[0], size, policy);
     } else {
-        plan_p->path = choose_move(&s, &all[0], size, policy);
+        choose_path(&s, &all[0], size, policy, plan_p);
     }
 }
 

@@ -146,6 +146,8 @@ enum {
     COLL_SYMM_UNSUPPORTED = 2, /* an operation or datatype that plans do not know */
     COLL_SYMM_PAYLOAD = 4,     /* no buffer on a GPU, and the input travels in the slot, too */
     COLL_SYMM_APART = 8,       /* the buffers are not within reach of one device of this rank */
+    COLL_SYMM_NO_SCRATCH = 16, /* there is none for this call to work through */
+    COLL_SYMM_WANT_PENDING_SCRATCH = 32, /* nonblocking calls miss it: this one shall make it */
 };
 
 /* Algorithms that can be asked for, "auto" first. */
@@ -199,10 +201,12 @@ typedef enum coll_symm_path {
 
 typedef struct coll_symm_plan {
     coll_symm_path_t path;
-    coll_symm_place_t place; /* of the windows that the path works on */
-    int code;                /* COLL_SYMM_MISMATCH: the MPI error class */
-    bool stage;              /* COLL_SYMM_PASS: some rank has GPU buffers */
-    bool kernel;             /* copies are done by a kernel on this rank; not part of the choice */
+    coll_symm_place_t place;    /* of the windows that the path works on */
+    int code;                   /* COLL_SYMM_MISMATCH: the MPI error class */
+    bool stage;                 /* COLL_SYMM_PASS: some rank has GPU buffers */
+    bool misses_scratch;        /* another path would be chosen if there were scratch */
+    bool makes_pending_scratch; /* some rank asks for it */
+    bool kernel; /* copies are done by a kernel on this rank; not part of the choice */
 } coll_symm_plan_t;
 
 /* What the choice depends on beside the descriptors; alike on all ranks, but for the last ones. */

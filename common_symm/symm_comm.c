@@ -136,6 +136,14 @@ static void keep_own_windows(symm_comm_t *comm)
     (void) pthread_mutex_unlock(&comm->lock);
 }
 
+static void destroy_scratches(symm_comm_t *comm)
+{
+    for (int i = 0; i < SYMM_SCRATCH_COUNT; ++i) {
+        symm_mapping_destroy(comm->scratch[i]);
+        comm->scratch[i] = NULL;
+    }
+}
+
 void symm_comm_detach(symm_comm_t *comm)
 {
     (void) pthread_mutex_lock(&table_lock);
@@ -151,8 +159,7 @@ void symm_comm_detach(symm_comm_t *comm)
     (void) pthread_mutex_unlock(&table_lock);
     free_relay(comm);
     empty_cache(comm);
-    symm_mapping_destroy(comm->scratch);
-    comm->scratch = NULL;
+    destroy_scratches(comm);
 }
 
 void symm_comm_release(symm_comm_t *comm)
@@ -161,7 +168,7 @@ void symm_comm_release(symm_comm_t *comm)
         return;
     }
     empty_cache(comm);
-    symm_mapping_destroy(comm->scratch);
+    destroy_scratches(comm);
     symm_shm_unmap(comm->control, symm_comm_control_len(comm->exchange.size));
     free(comm->windows);
     free(comm->members);
@@ -550,12 +557,16 @@ static int prepare_scratch(const symm_exchange_t *exchange, size_t bytes,
     return rc;
 }
 
-int symm_comm_make_scratch(symm_comm_t *comm, size_t bytes, const char *what)
+int symm_comm_make_scratch(symm_comm_t *comm, symm_scratch_t scratch, size_t bytes,
+                           const char *what)
 {
     symm_error_t error = {0};
     symm_mapping_t *mapping = NULL;
-    if (NULL != comm->scratch) {
+    if (NULL != comm->scratch[scratch]) {
         return MPI_SUCCESS;
+    }
+    if (comm->scratch_failed[scratch]) {
+        return MPI_ERR_UNSUPPORTED_OPERATION;
     }
     (void) prepare_scratch(&comm->exchange, bytes, &mapping, &error); /* agreed on next */
     int rc = symm_agree(&comm->exchange, &error, what);
@@ -564,8 +575,9 @@ int symm_comm_make_scratch(symm_comm_t *comm, size_t bytes, const char *what)
     }
     if (MPI_SUCCESS != rc) {
         symm_mapping_destroy(mapping);
+        comm->scratch_failed[scratch] = true;
         return rc;
     }
-    comm->scratch = mapping;
+    comm->scratch[scratch] = mapping;
     return MPI_SUCCESS;
 }

@@ -20,6 +20,14 @@
 
 typedef struct symm_window symm_window_t;
 
+/* Memory that collectives work through, by who does: blocking calls, of which there is one at a
+ * time, or nonblocking ones, which take turns while blocking calls come and go. */
+typedef enum symm_scratch {
+    SYMM_SCRATCH_BLOCKING,
+    SYMM_SCRATCH_PENDING,
+    SYMM_SCRATCH_COUNT
+} symm_scratch_t;
+
 typedef struct symm_comm {
     struct symm_comm *next;   /* in the table */
     MPI_Comm handle;          /* valid while the communicator lives */
@@ -42,11 +50,11 @@ typedef struct symm_comm {
     MPI_Comm relay;
     /* How many windows have gone: what was found before may be gone where this has changed. */
     _Atomic uint64_t windows_gone;
-    uint64_t call;           /* number of the latest agreed collective */
-    uint64_t step;           /* number of the latest barrier inside a collective */
-    bool setting_up;         /* the collective under way is our own, for a window's creation */
-    symm_mapping_t *scratch; /* memory of collectives, NULL until it is needed first */
-    bool scratch_failed;     /* it cannot be made; alike on all ranks */
+    uint64_t call;   /* number of the latest agreed collective */
+    uint64_t step;   /* number of the latest barrier inside a collective */
+    bool setting_up; /* the collective under way is our own, for a window's creation */
+    symm_mapping_t *scratch[SYMM_SCRATCH_COUNT]; /* NULL until it is needed first */
+    bool scratch_failed[SYMM_SCRATCH_COUNT];     /* it cannot be made; alike on all ranks */
     uint32_t next_mapping;
     pthread_mutex_t lock;    /* of all below */
     symm_window_t **windows; /* [window_count] that collectives find, sorted by serial */
@@ -108,8 +116,9 @@ void symm_comm_empty_caches(void);
  * Returns the agreed MPI error class. */
 SYMM_EXPORT int symm_comm_make_control(symm_comm_t *comm, const char *what);
 
-/* Makes the scratch, bytes of GPU memory per rank, on all ranks or none. Collective; no effect
- * where it exists already. Returns the agreed MPI error class. */
-SYMM_EXPORT int symm_comm_make_scratch(symm_comm_t *comm, size_t bytes, const char *what);
+/* Makes a scratch, bytes of GPU memory per rank, on all ranks or none. Collective; no effect where
+ * it exists already, or where making it has failed before. Returns the agreed MPI error class. */
+SYMM_EXPORT int symm_comm_make_scratch(symm_comm_t *comm, symm_scratch_t scratch, size_t bytes,
+                                       const char *what);
 
 #endif

@@ -79,6 +79,7 @@ typedef struct symm_pending {
     symm_slot_t slot;
     _Alignas(SYMM_LINE_BYTES) _Atomic uint64_t left;
     int32_t left_code;
+    _Atomic uint64_t step; /* barriers inside this call that the rank has come to */
 } symm_pending_t;
 
 /* Two slots used in turn: a rank writes call n+2 over call n only when it has seen every rank at

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FLIGHTS     20 /* more than can be under way at once */
+#define FLIGHTS     20            /* more than can be under way at once */
+#define AREAS       (FLIGHTS + 1) /* one for a blocking call */
 #define COUNT       3000
 #define SMALL_COUNT 5
 #define AREA        (sizeof(int32_t) * COUNT + 2 * MT_GUARD)
@@ -18,7 +19,7 @@ typedef enum place { IN_WINDOW, IN_HOST, IN_DEVICE, PLACES } place_t;
 static const char *const place_names[PLACES] = {"the window", "host memory", "device memory"};
 
 static mt_win_t window;
-static char *memory[PLACES]; /* FLIGHTS areas for inputs, then outputs of all ranks' size */
+static char *memory[PLACES]; /* AREAS for inputs, then outputs of all ranks' size */
 static uint64_t round_number;
 static int32_t *scratch;
 
@@ -29,7 +30,7 @@ static size_t output_area(void)
 
 static size_t total(void)
 {
-    return FLIGHTS * (AREA + output_area());
+    return AREAS * (AREA + output_area());
 }
 
 static char *input(place_t place, int flight)
@@ -39,7 +40,7 @@ static char *input(place_t place, int flight)
 
 static char *output(place_t place, int flight)
 {
-    return memory[place] + FLIGHTS * AREA + (size_t) flight * output_area() + MT_GUARD;
+    return memory[place] + AREAS * AREA + (size_t) flight * output_area() + MT_GUARD;
 }
 
 static bool has_place(place_t place)
@@ -139,7 +140,8 @@ static void every_place(void)
             symm_stats_t now = mt_stats();
             CHECK_INT(before.collectives + before.collectives_passed + 1,
                       now.collectives + now.collectives_passed);
-            if (IN_WINDOW == f.from && IN_WINDOW == f.to) {
+            bool on_gpu = IN_HOST != f.from && IN_HOST != f.to && 1 < mt_size;
+            if (on_gpu || (IN_WINDOW == f.from && IN_WINDOW == f.to)) {
                 CHECK_INT(before.collectives + 1, now.collectives);
             }
         }
@@ -148,11 +150,16 @@ static void every_place(void)
 
 static void fill_flights(flight_t *flights)
 {
+    place_t outside = has_place(IN_DEVICE) ? IN_DEVICE : IN_HOST;
     for (int k = 0; k < FLIGHTS; ++k) {
         flights[k] = (flight_t){.gather = 0 == k % 3,
                                 .in_place = 0 == k % 4,
-                                .from = 0 == k % 5 ? IN_HOST : IN_WINDOW,
-                                .to = 0 == k % 7 ? IN_HOST : IN_WINDOW,
+                                .from = 0 == k % 5   ? IN_HOST
+                                        : 1 == k % 3 ? outside
+                                                     : IN_WINDOW,
+                                .to = 0 == k % 7  ? IN_HOST
+                                      : 3 > k % 5 ? outside
+                                                  : IN_WINDOW,
                                 .count = 0 == k % 2 ? COUNT - k : SMALL_COUNT + k};
     }
 }
@@ -170,7 +177,19 @@ static void many_in_flight(void)
     }
 }
 
-/* Blocking calls on the same communicator, of both kinds, find their way between them. */
+/* A blocking call whose buffers are on a GPU where there is one: through scratch. */
+static void make_blocking_call(void)
+{
+    place_t place = has_place(IN_DEVICE) ? IN_DEVICE : IN_WINDOW;
+    flight_t f = {.from = place, .to = place, .count = COUNT, .round = ++round_number};
+    mt_poison(output(place, FLIGHTS) - MT_GUARD, output_area());
+    fill_input(&f, input(place, FLIGHTS));
+    CHECK_OK(MPI_Allreduce(input(place, FLIGHTS), output(place, FLIGHTS), COUNT, MPI_INT32_T,
+                           MPI_SUM, MPI_COMM_WORLD));
+    check_output(&f, FLIGHTS);
+}
+
+/* Blocking calls on the same communicator, of all kinds, find their way between them. */
 static void between_blocking_calls(void)
 {
     flight_t flights[FLIGHTS];
@@ -181,6 +200,7 @@ static void between_blocking_calls(void)
         CHECK_OK(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
         CHECK_INT(mt_size * (mt_size - 1) / 2 + k * mt_size, sum);
         CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+        make_blocking_call();
     }
     for (int k = 0; k < FLIGHTS; ++k) {
         wait_and_check(&flights[k], k);
@@ -498,9 +518,15 @@ static void set_up(void)
 
 int main(int argc, char **argv)
 {
+#ifdef SCRATCH_BYTES
+    mt_set_param("coll_symm_scratch_bytes", SCRATCH_BYTES);
+#endif
     mt_init(&argc, &argv, "coll_nonblocking");
     if (mt_allocate(total(), 1, MPI_COMM_WORLD, &window)) {
         set_up();
+        if (has_place(IN_DEVICE) && 1 < mt_size) {
+            MT_RUN(mt_provide_scratch);
+        }
         MT_RUN(every_place);
         MT_RUN(every_collective);
         MT_RUN(many_in_flight);

@@ -15,7 +15,7 @@
 #endif
 
 #ifdef SCRATCH_BYTES
-#    define NAME    "coll_reduce_scratch"
+#    define NAME    (NONBLOCKING ? "coll_reduce_nonblocking_scratch" : "coll_reduce_scratch")
 #    define OUTSIDE true
 #else
 #    define OUTSIDE false
@@ -156,10 +156,6 @@ static void say(const call_t *c)
 
 static void check_way(const call_t *c, const share_t *share, const symm_stats_t *before)
 {
-    bool scattered = REDUCE_SCATTER == c->collective || REDUCE_SCATTER_BLOCK == c->collective;
-    if (NONBLOCKING && scattered && c->in_place) {
-        return; /* by either: a plan with a barrier inside is for blocking calls */
-    }
     if (!mr_served(c->type)) {
         CHECK_PASSED(before);
     } else if (0 < share->input) {
@@ -454,6 +450,9 @@ int main(int argc, char **argv)
     }
     if (mt_allocate(2 * AREA, 1, MPI_COMM_WORLD, &window)) {
         memory = OUTSIDE ? mt_alloc(MT_DEVICE, 2 * AREA) : window.base;
+        if (NONBLOCKING && OUTSIDE && 1 < mt_size) {
+            MT_RUN(mt_provide_scratch);
+        }
         MT_RUN(every_operation_on_every_datatype);
         MT_RUN(counts_from_none_to_many);
         MT_RUN(alignments);

@@ -408,3 +408,27 @@ bool mt_check_passed(const char *file, int line, const symm_stats_t *before)
                     "not passed to the next component; the latest plan is \"%s\"", plan) &&
            mt_check(file, line, plan_is(plan, "next"), "the plan is \"%s\", not next", plan);
 }
+
+static void reduce_device_memory(int *device)
+{
+    MPI_Request request;
+    int value = mt_rank;
+    mt_write(device, &value, sizeof(value));
+    CHECK_OK(MPI_Iallreduce(device, device + 1, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    mt_read(&value, device + 1, sizeof(value));
+    CHECK_INT(mt_size * (mt_size - 1) / 2, value);
+}
+
+void mt_provide_scratch(void)
+{
+    int *device = mt_alloc(MT_DEVICE, 2 * sizeof(int));
+    symm_stats_t before = mt_stats();
+    reduce_device_memory(device);
+    CHECK_PASSED(&before);
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    before = mt_stats();
+    reduce_device_memory(device);
+    CHECK_SERVED(&before, "one_shot_scratch");
+    mt_free(MT_DEVICE, device);
+}

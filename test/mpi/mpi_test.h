@@ -181,6 +181,11 @@ bool mt_check_passed(const char *file, int line, const symm_stats_t *before);
 #define CHECK_SERVED(before, family) mt_check_served(__FILE__, __LINE__, (before), (family))
 #define CHECK_PASSED(before)         mt_check_passed(__FILE__, __LINE__, (before))
 
+/* Has nonblocking calls on MPI_COMM_WORLD find scratch: one that misses it goes by way of the host,
+ * and the blocking call behind it makes it. Checks that it is so. There must be MT_DEVICE, a window
+ * on the communicator and more than one rank, and no such call before. */
+void mt_provide_scratch(void);
+
 /* ---- what this process holds (mpi_test_resources.c) ---- */
 
 typedef struct mt_resources {

@@ -331,6 +331,43 @@ static void policies_that_differ_show(void **state)
     assert_int_not_equal(coll_symm_policy_sum(&policy), coll_symm_policy_sum(&other));
 }
 
+/* Without scratch on one rank all go another way, and would be glad of it. */
+static void a_rank_without_scratch(void **state)
+{
+    (void) state;
+    policy.scratch_bytes = 1 << 20;
+    show_alike(COLL_SYMM_ALLGATHER, device, device, 5000);
+    assert_false(choose(RANKS).misses_scratch);
+    all[2].flags = COLL_SYMM_NO_SCRATCH;
+    assert_path(NEXT);
+    assert_true(choose(RANKS).misses_scratch);
+    all[1].flags = COLL_SYMM_UNSUPPORTED;
+    assert_false(choose(RANKS).misses_scratch);
+    show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, 5000);
+    set_all(0, COLL_SYMM_COPY_ENGINE);
+    assert_path(CE);
+    set_all(COLL_SYMM_NO_SCRATCH, COLL_SYMM_COPY_ENGINE);
+    assert_path(TWO);
+    assert_true(choose(RANKS).misses_scratch);
+    show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, 5000);
+    set_all(COLL_SYMM_NO_SCRATCH, COLL_SYMM_AUTO);
+    assert_false(choose(RANKS).misses_scratch);
+    policy.scratch_bytes = 0;
+}
+
+/* One rank's wish does, whatever the call is. */
+static void scratch_for_nonblocking_calls(void **state)
+{
+    (void) state;
+    show_alike(COLL_SYMM_BARRIER, COLL_SYMM_NOWHERE, COLL_SYMM_NOWHERE, 0);
+    assert_false(choose(RANKS).makes_pending_scratch);
+    all[RANKS - 1].flags = COLL_SYMM_WANT_PENDING_SCRATCH;
+    assert_true(choose(RANKS).makes_pending_scratch);
+    assert_false(choose(RANKS - 1).makes_pending_scratch);
+    all[0].bytes = 1; /* a mismatch */
+    assert_true(choose(RANKS).makes_pending_scratch);
+}
+
 static void pieces_of_scratch(void **state)
 {
     (void) state;
@@ -807,6 +844,8 @@ int main(void)
         cmocka_unit_test(all_to_all_in_place),
         cmocka_unit_test(counts_per_rank),
         cmocka_unit_test(policies_that_differ_show),
+        cmocka_unit_test(a_rank_without_scratch),
+        cmocka_unit_test(scratch_for_nonblocking_calls),
         cmocka_unit_test(pieces_of_scratch),
         cmocka_unit_test(payload),
         cmocka_unit_test(size_limit_of_one_shot),

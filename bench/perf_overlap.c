@@ -251,6 +251,7 @@ bool perf_overlap(const perf_options_t *options, perf_series_t *series, int coun
     }
     MPI_Comm comm = series[0].comm;
     series[0].comm = perf_duplicate(comm, "coll_symm_copy_engine_only", "true");
+    MPI_Barrier(series[0].comm); /* its first blocking collective sets it up for nonblocking ones */
     print_head();
     for (int i = 0; i < size_count; ++i) {
         const perf_case_t c = {.op = PERF_ALLGATHER, .bytes = sizes[i]};

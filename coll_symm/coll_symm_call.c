@@ -43,7 +43,8 @@ static bool is_run(const ompi_datatype_t *datatype, size_t count, ptrdiff_t *off
     if (ompi_datatype_is_predefined(datatype)) {
         return symm_ompi_contiguous(datatype, count, offset_p, len_p);
     }
-    return MPI_SUCCESS == symm_typemap_get((MPI_Datatype) datatype, &map) &&
+    return symm_ompi_has_contents(datatype) &&
+           MPI_SUCCESS == symm_typemap_get((MPI_Datatype) datatype, &map) &&
            symm_typemap_is_run(map, count, offset_p, len_p);
 }
 

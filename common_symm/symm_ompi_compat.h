@@ -89,6 +89,13 @@ static inline bool symm_ompi_plain(const ompi_datatype_t *datatype)
     return plain == (datatype->super.flags & plain);
 }
 
+/* Whether MPI can tell how datatype was made. Open MPI's components call collectives with some of
+ * their own making, about which a question to MPI_Type_get_envelope is an error of the program. */
+static inline bool symm_ompi_has_contents(const ompi_datatype_t *datatype)
+{
+    return ompi_datatype_is_predefined(datatype) || NULL != datatype->args;
+}
+
 /* Bytes of one element's data. */
 static inline size_t symm_ompi_size(const ompi_datatype_t *datatype)
 {

@@ -73,6 +73,7 @@ typedef struct coll_symm_copies {
     symm_move_t *moves; /* [2 * size]: in scratch, out of it */
     bool *local;        /* [2 * size] between memory of this rank */
     uint32_t count;
+    bool started; /* others, which had gaps, are under way */
 } coll_symm_copies_t;
 
 /* A reduction through scratch: coll_symm_pipeline.c. */
@@ -86,6 +87,18 @@ typedef struct coll_symm_pipeline {
     bool send_near, recv_near; /* kernels here reach this rank's buffers */
 } coll_symm_pipeline_t;
 
+/* A block of this rank's whose datatype has gaps: how much of it has been moved. */
+typedef struct coll_symm_typed {
+    char *address; /* what MPI calls the block's */
+    symm_typecursor_t cursor;
+} coll_symm_typed_t;
+
+typedef enum coll_symm_side {
+    COLL_SYMM_SEND_SIDE,
+    COLL_SYMM_RECV_SIDE,
+    COLL_SYMM_SIDES
+} coll_symm_side_t;
+
 /* Arrays that a call works with: the module's own for blocking calls, of which there is one at a
  * time. */
 typedef struct coll_symm_work {
@@ -94,7 +107,8 @@ typedef struct coll_symm_work {
     void **dst;                  /* [size] */
     symm_block_t *row;         /* [size] this rank's blocks, for collectives with counts per rank */
     coll_symm_copies_t copies; /* of a data movement */
-    coll_symm_pipeline_t pipeline; /* of a reduction through scratch */
+    coll_symm_pipeline_t pipeline;             /* of a reduction through scratch */
+    coll_symm_typed_t *typed[COLL_SYMM_SIDES]; /* [size] NULL until there are gaps */
 } coll_symm_work_t;
 
 typedef struct mca_coll_symm_module mca_coll_symm_module_t;
@@ -223,36 +237,43 @@ static inline bool coll_symm_asleep(const mca_coll_symm_module_t *module)
     return 0 == atomic_load_explicit(&comm->watch, memory_order_relaxed) || comm->setting_up;
 }
 
-/* Fills in where the call's buffers begin and what they span: count elements of datatype at buf.
- * Returns whether these are one gap-free run of len bytes. */
-bool coll_symm_call_input(coll_symm_call_t *call, const void *buf, size_t count,
+/* Fills in where the call's buffers begin and what they span, and whether they have gaps: at buf,
+ * one block for all ranks or one for each, of count elements of datatype. Returns whether plans can
+ * know these, and each has len bytes of data. */
+bool coll_symm_call_input(coll_symm_call_t *call, const void *buf, int blocks, size_t count,
                           const ompi_datatype_t *datatype, size_t len);
-bool coll_symm_call_output(coll_symm_call_t *call, void *buf, size_t count,
+bool coll_symm_call_output(coll_symm_call_t *call, void *buf, int blocks, size_t count,
                            const ompi_datatype_t *datatype, size_t len);
 
 /* What a rank passes where counts are per rank: counts [size], displacements [size] in extents of
- * type; or in bytes, with types [size]. */
+ * type; or in bytes, with types [size]. Without counts each has as many elements, and without
+ * displacements one is behind the other, or all are the same. */
 typedef struct coll_symm_vector {
     const int *counts;
+    size_t each; /* elements, without counts */
+    bool same;   /* without displacements */
     const int *disps;
     ompi_datatype_t *type;
     ompi_datatype_t *const *types; /* NULL: all are of type */
     const MPI_Aint *byte_disps;    /* instead of disps, with types */
 } coll_symm_vector_t;
 
+/* What MPI calls the address of block p of v at buf. */
+const char *coll_symm_vector_block(const void *buf, const coll_symm_vector_t *v, int p);
+
 /* Bytes that the first count blocks of v at buf span, gaps included, from *start_p on. */
 size_t coll_symm_vector_span(const void *buf, const coll_symm_vector_t *v, int count,
                              const char **start_p);
 
-/* The same where counts are per rank, which fills that side of the call's row, too. Returns
- * whether each block is one gap-free run. For outputs, bytes becomes those of the largest from
- * another rank. */
+/* The same where counts are per rank, which fills that side of the call's row, too. Returns whether
+ * plans can know the blocks. For outputs, bytes becomes those of the largest from another rank. */
 bool coll_symm_call_inputs(coll_symm_call_t *call, const void *buf, const coll_symm_vector_t *v);
 bool coll_symm_call_outputs(coll_symm_call_t *call, void *buf, const coll_symm_vector_t *v);
 
-/* Fill that side of the row where this rank has one block, for or from whoever it is. */
-void coll_symm_call_one_input(coll_symm_call_t *call);
-void coll_symm_call_one_output(coll_symm_call_t *call);
+/* Fill that side of the row where this rank has one block of len bytes of data, for or from whoever
+ * it is. */
+void coll_symm_call_one_input(coll_symm_call_t *call, size_t len);
+void coll_symm_call_one_output(coll_symm_call_t *call, size_t len);
 
 /* Makes a blocking call from its arguments: agreement, plan, report. The next component does it
  * where no window matters, where there is nothing to agree on (a collective described as
@@ -386,6 +407,27 @@ static inline bool coll_symm_wait_for_all(const coll_symm_call_t *call,
 
 /* The plan's work of every collective that only moves data. */
 int coll_symm_move(coll_symm_call_t *call);
+
+/* ---- coll_symm_typed.c: blocks of datatypes with gaps ---- */
+
+/* Keeps the blocks of v at buf as that side of the call, none of them moved yet, and notes that
+ * they have gaps. Returns whether their datatypes can be walked; false also when memory is short.
+ */
+bool coll_symm_typed_keep(coll_symm_call_t *call, coll_symm_side_t side, const void *buf,
+                          const coll_symm_vector_t *v);
+
+/* One end of a transfer. */
+typedef struct coll_symm_end {
+    char *bytes;              /* memory without gaps, */
+    coll_symm_typed_t *typed; /* or what comes next of a block with gaps, NULL for none */
+    bool known;               /* the device reaches it: it is scratch, or another rank's window */
+} coll_symm_end_t;
+
+/* Starts moving the next len bytes from src to dst, of which one has gaps at least: on mapping's
+ * queue, which is to be waited for then; or, without a mapping, at once. Returns an MPI error
+ * class. */
+int coll_symm_typed_move(coll_symm_call_t *call, symm_mapping_t *mapping, coll_symm_end_t dst,
+                         coll_symm_end_t src, size_t len);
 
 /* ---- coll_symm_combine.c: reductions ---- */
 

@@ -144,8 +144,11 @@ void coll_symm_call_place(coll_symm_call_t *call)
         !symm_dtype_on_gpu((symm_dtype_t) mine->dtype)) {
         mine->flags |= COLL_SYMM_UNSUPPORTED; /* as a long double is */
     }
+    if (module->policy.copy_engine_only && (0 != mine->send_gaps || 0 != mine->recv_gaps)) {
+        mine->flags |= COLL_SYMM_UNSUPPORTED; /* kernels gather and scatter */
+    }
     bool fits = !coll_symm_descriptor_on_gpu(mine) && call->send_len <= SYMM_SLOT_PAYLOAD_BYTES &&
-                0 == (mine->flags & COLL_SYMM_UNSUPPORTED);
+                0 == mine->send_gaps && 0 == (mine->flags & COLL_SYMM_UNSUPPORTED);
     mine->algorithm = (uint8_t) module->policy.algorithm;
     mine->policy = module->policy_sum;
     set_flag(mine, COLL_SYMM_APART, !within_reach(send, recv, call));

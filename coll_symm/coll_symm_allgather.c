@@ -12,23 +12,28 @@ static int next_allgather(const coll_symm_call_t *call, const void *sbuf, void *
                                 functions->allgather_module);
 }
 
+/* The block that begins with element `first` of buf: where, in place, this rank's input is. */
+static const char *block_at(const void *buf, const ompi_datatype_t *type, ptrdiff_t first)
+{
+    return (const char *) buf + first * (type->super.ub - type->super.lb);
+}
+
 static void describe_allgather(coll_symm_call_t *call)
 {
     const coll_symm_blocks_arguments_t *a = call->arguments;
     const symm_exchange_t *exchange = &call->module->comm->exchange;
-    size_t ranks = (size_t) exchange->size;
     size_t bytes = (size_t) a->rcount * a->rdtype->super.size;
-    bool known = coll_symm_call_output(call, call->rbuf, ranks * (size_t) a->rcount, a->rdtype,
-                                       ranks * bytes);
+    bool known = coll_symm_call_output(call, call->rbuf, exchange->size, (size_t) a->rcount,
+                                       a->rdtype, bytes);
     call->mine.collective = COLL_SYMM_ALLGATHER;
     call->mine.bytes = bytes;
     if (MPI_IN_PLACE == call->sbuf) {
         call->mine.flags = COLL_SYMM_IN_PLACE;
-        call->send = call->recv + (size_t) exchange->rank * bytes;
-        call->send_len = bytes;
+        const char *own = block_at(call->rbuf, a->rdtype, (ptrdiff_t) exchange->rank * a->rcount);
+        known = coll_symm_call_input(call, own, 1, (size_t) a->rcount, a->rdtype, bytes) && known;
     } else {
-        known =
-            coll_symm_call_input(call, call->sbuf, (size_t) a->scount, a->sdtype, bytes) && known;
+        known = coll_symm_call_input(call, call->sbuf, 1, (size_t) a->scount, a->sdtype, bytes) &&
+                known;
     }
     call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
 }
@@ -98,19 +103,17 @@ static void describe_allgatherv(coll_symm_call_t *call)
     const coll_symm_allgatherv_arguments_t *a = call->arguments;
     coll_symm_vector_t outputs = {.counts = a->rcounts, .disps = a->disps, .type = a->rdtype};
     bool known = coll_symm_call_outputs(call, call->rbuf, &outputs);
-    const symm_block_t *own = &call->work->row[call->module->comm->exchange.rank];
+    bool in_place = MPI_IN_PLACE == call->sbuf;
+    int rank = call->module->comm->exchange.rank;
+    const void *input = in_place ? block_at(call->rbuf, a->rdtype, a->disps[rank]) : call->sbuf;
+    const ompi_datatype_t *type = in_place ? a->rdtype : a->sdtype;
+    size_t count = (size_t) (in_place ? a->rcounts[rank] : a->scount);
+    size_t bytes = count * type->super.size;
     call->mine.collective = COLL_SYMM_ALLGATHERV;
-    if (MPI_IN_PLACE == call->sbuf) {
-        call->mine.flags = COLL_SYMM_IN_PLACE;
-        call->send = call->recv + own->recv_at;
-        call->send_len = own->recv_len;
-    } else {
-        known = coll_symm_call_input(call, call->sbuf, (size_t) a->scount, a->sdtype,
-                                     (size_t) a->scount * a->sdtype->super.size) &&
-                known;
-    }
-    coll_symm_call_one_input(call);
-    call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
+    known = coll_symm_call_input(call, input, 1, count, type, bytes) && known;
+    coll_symm_call_one_input(call, bytes);
+    call->mine.flags =
+        (uint8_t) ((in_place ? COLL_SYMM_IN_PLACE : 0) | (known ? 0 : COLL_SYMM_UNSUPPORTED));
 }
 
 static int start_allgatherv(const coll_symm_call_t *call, const coll_symm_next_t *functions,

@@ -4,14 +4,6 @@
 
 #include "coll_symm.h"
 
-/* In place, the outputs are the inputs: a rank gets from each as much as it gives. */
-static void input_is_output(coll_symm_call_t *call)
-{
-    call->mine.flags = COLL_SYMM_IN_PLACE;
-    call->send = call->recv;
-    call->send_len = call->recv_len;
-}
-
 static int next_alltoall(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {
     const coll_symm_blocks_arguments_t *a = call->arguments;
@@ -23,20 +15,20 @@ static int next_alltoall(const coll_symm_call_t *call, const void *sbuf, void *r
 static void describe_alltoall(coll_symm_call_t *call)
 {
     const coll_symm_blocks_arguments_t *a = call->arguments;
-    size_t ranks = (size_t) call->module->comm->exchange.size;
+    int ranks = call->module->comm->exchange.size;
     size_t bytes = (size_t) a->rcount * a->rdtype->super.size;
-    bool known = coll_symm_call_output(call, call->rbuf, ranks * (size_t) a->rcount, a->rdtype,
-                                       ranks * bytes);
+    bool in_place = MPI_IN_PLACE == call->sbuf;
+    bool known =
+        coll_symm_call_output(call, call->rbuf, ranks, (size_t) a->rcount, a->rdtype, bytes);
+    /* In place, the outputs are the inputs: a rank gets from each as much as it gives. */
+    known = coll_symm_call_input(call, in_place ? call->rbuf : call->sbuf, ranks,
+                                 (size_t) (in_place ? a->rcount : a->scount),
+                                 in_place ? a->rdtype : a->sdtype, bytes) &&
+            known;
     call->mine.collective = COLL_SYMM_ALLTOALL;
     call->mine.bytes = bytes;
-    if (MPI_IN_PLACE == call->sbuf) {
-        input_is_output(call);
-    } else {
-        known = coll_symm_call_input(call, call->sbuf, ranks * (size_t) a->scount, a->sdtype,
-                                     ranks * bytes) &&
-                known;
-    }
-    call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
+    call->mine.flags =
+        (uint8_t) ((in_place ? COLL_SYMM_IN_PLACE : 0) | (known ? 0 : COLL_SYMM_UNSUPPORTED));
 }
 
 static int start_alltoall(const coll_symm_call_t *call, const coll_symm_next_t *functions,
@@ -95,15 +87,14 @@ int mca_coll_symm_alltoall_init(const void *sbuf, int scount, ompi_datatype_t *s
 static void describe_vectors(coll_symm_call_t *call, coll_symm_collective_t collective,
                              const coll_symm_vector_t *inputs, const coll_symm_vector_t *outputs)
 {
+    bool in_place = MPI_IN_PLACE == call->sbuf;
     bool known = coll_symm_call_outputs(call, call->rbuf, outputs);
+    known = coll_symm_call_inputs(call, in_place ? call->rbuf : call->sbuf,
+                                  in_place ? outputs : inputs) &&
+            known;
     call->mine.collective = (uint8_t) collective;
-    if (MPI_IN_PLACE == call->sbuf) {
-        (void) coll_symm_call_inputs(call, call->rbuf, outputs);
-        input_is_output(call);
-    } else {
-        known = coll_symm_call_inputs(call, call->sbuf, inputs) && known;
-    }
-    call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
+    call->mine.flags =
+        (uint8_t) ((in_place ? COLL_SYMM_IN_PLACE : 0) | (known ? 0 : COLL_SYMM_UNSUPPORTED));
 }
 
 static int next_alltoallv(const coll_symm_call_t *call, const void *sbuf, void *rbuf)

@@ -31,9 +31,9 @@ static void describe_bcast(coll_symm_call_t *call)
     size_t bytes = count * a->datatype->super.size;
     bool known;
     if (is_root(call->module, a)) {
-        known = coll_symm_call_input(call, call->sbuf, count, a->datatype, bytes);
+        known = coll_symm_call_input(call, call->sbuf, 1, count, a->datatype, bytes);
     } else {
-        known = coll_symm_call_output(call, call->rbuf, count, a->datatype, bytes);
+        known = coll_symm_call_output(call, call->rbuf, 1, count, a->datatype, bytes);
     }
     call->mine.collective = COLL_SYMM_BCAST;
     call->mine.root = (uint16_t) a->root;

@@ -30,6 +30,8 @@ void coll_symm_work_free(coll_symm_work_t *work)
     free(work->row);
     free(work->copies.moves);
     free(work->copies.local);
+    free(work->typed[COLL_SYMM_SEND_SIDE]);
+    free(work->typed[COLL_SYMM_RECV_SIDE]);
     *work = (coll_symm_work_t){0};
 }
 
@@ -48,24 +50,43 @@ static bool is_run(const ompi_datatype_t *datatype, size_t count, ptrdiff_t *off
            symm_typemap_is_run(map, count, offset_p, len_p);
 }
 
-bool coll_symm_call_input(coll_symm_call_t *call, const void *buf, size_t count,
-                          const ompi_datatype_t *datatype, size_t len)
+static void set_span(coll_symm_call_t *call, coll_symm_side_t side, const char *first, size_t len)
 {
-    ptrdiff_t start;
-    size_t bytes;
-    call->send_len = symm_ompi_span(datatype, count, &start);
-    call->send = (const char *) buf + start;
-    return is_run(datatype, count, &start, &bytes) && bytes == len;
+    if (COLL_SYMM_SEND_SIDE == side) {
+        call->send = first;
+        call->send_len = len;
+    } else {
+        call->recv = (char *) first;
+        call->recv_len = len;
+    }
 }
 
-bool coll_symm_call_output(coll_symm_call_t *call, void *buf, size_t count,
-                           const ompi_datatype_t *datatype, size_t len)
+static bool describe_side(coll_symm_call_t *call, coll_symm_side_t side, const void *buf,
+                          int blocks, size_t count, const ompi_datatype_t *datatype, size_t len)
 {
     ptrdiff_t start;
     size_t bytes;
-    call->recv_len = symm_ompi_span(datatype, count, &start);
-    call->recv = (char *) buf + start;
-    return is_run(datatype, count, &start, &bytes) && bytes == len;
+    size_t all = (size_t) blocks * count;
+    size_t span = symm_ompi_span(datatype, all, &start);
+    set_span(call, side, (const char *) buf + start, span);
+    if (is_run(datatype, all, &start, &bytes)) {
+        return bytes == (size_t) blocks * len;
+    }
+    coll_symm_vector_t v = {
+        .each = count, .same = 1 == blocks, .type = (ompi_datatype_t *) datatype};
+    return datatype->super.size * count == len && coll_symm_typed_keep(call, side, buf, &v);
+}
+
+bool coll_symm_call_input(coll_symm_call_t *call, const void *buf, int blocks, size_t count,
+                          const ompi_datatype_t *datatype, size_t len)
+{
+    return describe_side(call, COLL_SYMM_SEND_SIDE, buf, blocks, count, datatype, len);
+}
+
+bool coll_symm_call_output(coll_symm_call_t *call, void *buf, int blocks, size_t count,
+                           const ompi_datatype_t *datatype, size_t len)
+{
+    return describe_side(call, COLL_SYMM_RECV_SIDE, buf, blocks, count, datatype, len);
 }
 
 /* One side of a row as it is filled in: where its blocks are, and what they span. */
@@ -75,17 +96,26 @@ typedef struct side {
     bool gap_free; /* each block is one run */
 } side_t;
 
+const char *coll_symm_vector_block(const void *buf, const coll_symm_vector_t *v, int p)
+{
+    ptrdiff_t unit = NULL == v->types ? v->type->super.ub - v->type->super.lb : 1;
+    ptrdiff_t at = v->same                 ? 0
+                   : NULL != v->byte_disps ? v->byte_disps[p]
+                   : NULL != v->disps      ? v->disps[p] * unit
+                                           : p * (ptrdiff_t) v->each * unit;
+    return (const char *) buf + at;
+}
+
 /* Block p of v: its first byte; *span_p gets its bytes with gaps, *len_p without. */
 static const char *find_part(const void *buf, const coll_symm_vector_t *v, int p, size_t *span_p,
                              size_t *len_p)
 {
     const ompi_datatype_t *type = NULL == v->types ? v->type : v->types[p];
-    ptrdiff_t unit = NULL == v->types ? type->super.ub - type->super.lb : 1;
-    ptrdiff_t at = NULL == v->byte_disps ? v->disps[p] * unit : v->byte_disps[p];
+    const char *address = coll_symm_vector_block(buf, v, p);
     ptrdiff_t start;
     *span_p = symm_ompi_span(type, (size_t) v->counts[p], &start);
     *len_p = type->super.size * (size_t) v->counts[p];
-    return (const char *) buf + at + start;
+    return address + start;
 }
 
 /* What the blocks of v span, where they have any byte. A block is one run if it has no gaps: types
@@ -128,7 +158,8 @@ bool coll_symm_call_inputs(coll_symm_call_t *call, const void *buf, const coll_s
         block->send_at = 0 == len ? 0 : (uint64_t) (first - side.start);
         block->send_len = len;
     }
-    return side.gap_free && SYMM_ROW_RANKS_MAX >= exchange->size;
+    return SYMM_ROW_RANKS_MAX >= exchange->size &&
+           (side.gap_free || coll_symm_typed_keep(call, COLL_SYMM_SEND_SIDE, buf, v));
 }
 
 bool coll_symm_call_outputs(coll_symm_call_t *call, void *buf, const coll_symm_vector_t *v)
@@ -147,24 +178,25 @@ bool coll_symm_call_outputs(coll_symm_call_t *call, void *buf, const coll_symm_v
         largest = p != exchange->rank && len > largest ? len : largest;
     }
     call->mine.bytes = largest;
-    return side.gap_free && SYMM_ROW_RANKS_MAX >= exchange->size;
+    return SYMM_ROW_RANKS_MAX >= exchange->size &&
+           (side.gap_free || coll_symm_typed_keep(call, COLL_SYMM_RECV_SIDE, buf, v));
 }
 
-void coll_symm_call_one_input(coll_symm_call_t *call)
+void coll_symm_call_one_input(coll_symm_call_t *call, size_t len)
 {
     for (int p = 0; p < call->module->comm->exchange.size; ++p) {
         call->work->row[p].send_at = 0;
-        call->work->row[p].send_len = call->send_len;
+        call->work->row[p].send_len = len;
     }
 }
 
-void coll_symm_call_one_output(coll_symm_call_t *call)
+void coll_symm_call_one_output(coll_symm_call_t *call, size_t len)
 {
     for (int p = 0; p < call->module->comm->exchange.size; ++p) {
         call->work->row[p].recv_at = 0;
-        call->work->row[p].recv_len = call->recv_len;
+        call->work->row[p].recv_len = len;
     }
-    call->mine.bytes = call->recv_len;
+    call->mine.bytes = len;
 }
 
 /* Makes the scratch that the plan needs, or chooses again without where it cannot be had; makes

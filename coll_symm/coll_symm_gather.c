@@ -29,21 +29,20 @@ static int next_gather(const coll_symm_call_t *call, const void *sbuf, void *rbu
 static void describe_gather(coll_symm_call_t *call)
 {
     const gather_arguments_t *a = call->arguments;
-    size_t ranks = (size_t) call->module->comm->exchange.size;
     bool known = true;
     call->mine.collective = COLL_SYMM_GATHER;
     call->mine.root = (uint16_t) a->root;
     if (is_root(call, a->root)) {
         call->mine.bytes = (size_t) a->rcount * a->rdtype->super.size;
-        known = coll_symm_call_output(call, call->rbuf, ranks * (size_t) a->rcount, a->rdtype,
-                                      ranks * call->mine.bytes);
+        known = coll_symm_call_output(call, call->rbuf, call->module->comm->exchange.size,
+                                      (size_t) a->rcount, a->rdtype, call->mine.bytes);
     } else {
         call->mine.bytes = (size_t) a->scount * a->sdtype->super.size;
     }
     if (MPI_IN_PLACE == call->sbuf) {
         call->mine.flags = COLL_SYMM_IN_PLACE;
     } else {
-        known = coll_symm_call_input(call, call->sbuf, (size_t) a->scount, a->sdtype,
+        known = coll_symm_call_input(call, call->sbuf, 1, (size_t) a->scount, a->sdtype,
                                      call->mine.bytes) &&
                 known;
     }
@@ -129,12 +128,13 @@ static void describe_gatherv(coll_symm_call_t *call)
     call->mine.root = (uint16_t) a->root;
     if (MPI_IN_PLACE == call->sbuf) {
         call->mine.flags = COLL_SYMM_IN_PLACE;
+        coll_symm_call_one_input(call, 0);
     } else {
-        known = coll_symm_call_input(call, call->sbuf, (size_t) a->scount, a->sdtype,
-                                     (size_t) a->scount * a->sdtype->super.size) &&
+        size_t bytes = (size_t) a->scount * a->sdtype->super.size;
+        known = coll_symm_call_input(call, call->sbuf, 1, (size_t) a->scount, a->sdtype, bytes) &&
                 known;
+        coll_symm_call_one_input(call, bytes);
     }
-    coll_symm_call_one_input(call);
     call->mine.flags |= known ? 0 : COLL_SYMM_UNSUPPORTED;
 }
 

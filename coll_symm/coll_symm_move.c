@@ -105,6 +105,28 @@ static int in_turn(const coll_symm_call_t *call, int i)
     return (rank_of(call) + 1 + i) % size_of(call);
 }
 
+/* ---- ends of a copy, in this rank's buffers and elsewhere ---- */
+
+static coll_symm_end_t input_end(const coll_symm_call_t *call, int to, size_t at)
+{
+    return 0 != call->mine.send_gaps
+               ? (coll_symm_end_t){.typed = &call->work->typed[COLL_SYMM_SEND_SIDE][to]}
+               : (coll_symm_end_t){.bytes = (char *) call->send + at};
+}
+
+static coll_symm_end_t output_end(const coll_symm_call_t *call, int from, size_t at)
+{
+    return 0 != call->mine.recv_gaps
+               ? (coll_symm_end_t){.typed = &call->work->typed[COLL_SYMM_RECV_SIDE][from]}
+               : (coll_symm_end_t){.bytes = call->recv + at};
+}
+
+/* Memory of another rank's window, or scratch. */
+static coll_symm_end_t known_end(const void *bytes)
+{
+    return (coll_symm_end_t){.bytes = (char *) bytes, .known = true};
+}
+
 /* ---- copies, collected and then done together ---- */
 
 static void add_copy(coll_symm_call_t *call, bool local, void *dst, const void *src, size_t len)
@@ -114,6 +136,17 @@ static void add_copy(coll_symm_call_t *call, bool local, void *dst, const void *
         copies->moves[copies->count] = (symm_move_t){dst, src, len};
         copies->local[copies->count++] = local;
     }
+}
+
+/* Adds a copy without gaps, between memory of this rank or not; starts one with gaps. */
+static int add(coll_symm_call_t *call, symm_mapping_t *mapping, bool local, coll_symm_end_t dst,
+               coll_symm_end_t src, size_t len)
+{
+    if (0 < len && (NULL != dst.typed || NULL != src.typed)) {
+        return coll_symm_typed_move(call, mapping, dst, src, len);
+    }
+    add_copy(call, local, dst.bytes, src.bytes, len);
+    return MPI_SUCCESS;
 }
 
 static uint64_t sum_of(const coll_symm_copies_t *copies)
@@ -178,48 +211,50 @@ static int copy_by_engine(const coll_symm_call_t *call, const symm_mapping_t *ma
 static int do_copies(coll_symm_call_t *call, symm_mapping_t *mapping, int rc)
 {
     coll_symm_copies_t *copies = &call->work->copies;
+    bool started = copies->started;
     if (MPI_SUCCESS == rc && 0 < copies->count) {
-        if (NULL == mapping) {
-            return MPI_ERR_INTERN;
-        }
-        rc = wants_kernel(call, mapping) ? copy_by_kernel(call, mapping)
-                                         : copy_by_engine(call, mapping);
-        rc = coll_symm_call_wait(call, mapping, rc);
+        started = NULL != mapping;
+        rc = NULL == mapping               ? MPI_ERR_INTERN
+             : wants_kernel(call, mapping) ? copy_by_kernel(call, mapping)
+                                           : copy_by_engine(call, mapping);
     }
     copies->count = 0;
-    return rc;
+    copies->started = false;
+    return started ? coll_symm_call_wait(call, mapping, rc) : rc;
 }
 
 /* Adds the copy of this rank's block for rank `to` into that rank's output. */
-static int push_to(coll_symm_call_t *call, int to)
+static int push_to(coll_symm_call_t *call, symm_mapping_t *mapping, int to)
 {
     block_t in, out;
     int rc = find_block(call, rank_of(call), to, &in, &out);
     if (MPI_SUCCESS != rc || 0 == out.len) {
         return rc;
     }
-    char *output = to == rank_of(call) ? call->recv : coll_symm_call_recv_of(call, to);
-    if (NULL == output) {
-        return MPI_ERR_INTERN;
+    coll_symm_end_t src = input_end(call, to, in.at);
+    if (to == rank_of(call)) {
+        return add(call, mapping, true, output_end(call, to, out.at), src, in.len);
     }
-    add_copy(call, to == rank_of(call), output + out.at, call->send + in.at, in.len);
-    return MPI_SUCCESS;
+    char *output = coll_symm_call_recv_of(call, to);
+    return NULL == output ? MPI_ERR_INTERN
+                          : add(call, mapping, false, known_end(output + out.at), src, in.len);
 }
 
 /* Adds the copy of rank `from`'s block for this rank into this rank's output. */
-static int pull_from(coll_symm_call_t *call, int from)
+static int pull_from(coll_symm_call_t *call, symm_mapping_t *mapping, int from)
 {
     block_t in, out;
     int rc = find_block(call, from, rank_of(call), &in, &out);
     if (MPI_SUCCESS != rc || 0 == out.len) {
         return rc;
     }
-    const char *input = from == rank_of(call) ? call->send : coll_symm_call_send_of(call, from);
-    if (NULL == input) {
-        return MPI_ERR_INTERN;
+    coll_symm_end_t dst = output_end(call, from, out.at);
+    if (from == rank_of(call)) {
+        return add(call, mapping, true, dst, input_end(call, from, in.at), in.len);
     }
-    add_copy(call, from == rank_of(call), call->recv + out.at, input + in.at, in.len);
-    return MPI_SUCCESS;
+    const char *input = coll_symm_call_send_of(call, from);
+    return NULL == input ? MPI_ERR_INTERN
+                         : add(call, mapping, false, dst, known_end(input + in.at), in.len);
 }
 
 /* Push or pull of whole blocks. Where no rank has any byte there is no window and no mapping. */
@@ -230,7 +265,7 @@ static int copy_all(coll_symm_call_t *call)
     int rc = MPI_SUCCESS;
     for (int i = 0; MPI_SUCCESS == rc && i < size_of(call); ++i) {
         int peer = in_turn(call, i);
-        rc = push ? push_to(call, peer) : pull_from(call, peer);
+        rc = push ? push_to(call, mapping, peer) : pull_from(call, mapping, peer);
     }
     return do_copies(call, mapping, rc);
 }
@@ -342,15 +377,14 @@ static int send_piece(coll_symm_call_t *call, int to, uint64_t round)
     bool lands_there = to != rank_of(call) && coll_symm_lands_in_scratch(&call->work->all[to]);
     block_t in, out;
     if (!lands_there) {
-        return 0 == round ? push_to(call, to) : MPI_SUCCESS;
+        return 0 == round ? push_to(call, coll_symm_call_scratch(call), to) : MPI_SUCCESS;
     }
     int rc = find_block(call, rank_of(call), to, &in, &out);
     block_t piece = piece_of(call, in.len, round);
-    if (MPI_SUCCESS == rc) {
-        add_copy(call, false, part_of(call, to, rank_of(call), round),
-                 call->send + in.at + piece.at, piece.len);
-    }
-    return rc;
+    return MPI_SUCCESS != rc ? rc
+                             : add(call, coll_symm_call_scratch(call), false,
+                                   known_end(part_of(call, to, rank_of(call), round)),
+                                   input_end(call, to, in.at + piece.at), piece.len);
 }
 
 /* Adds the copying out of what came from rank `from` in that round. */
@@ -362,11 +396,10 @@ static int take_piece(coll_symm_call_t *call, int from, uint64_t round)
     }
     int rc = find_block(call, from, rank_of(call), &in, &out);
     block_t piece = piece_of(call, out.len, round);
-    if (MPI_SUCCESS == rc) {
-        add_copy(call, true, call->recv + out.at + piece.at,
-                 part_of(call, rank_of(call), from, round), piece.len);
-    }
-    return rc;
+    return MPI_SUCCESS != rc ? rc
+                             : add(call, coll_symm_call_scratch(call), true,
+                                   output_end(call, from, out.at + piece.at),
+                                   known_end(part_of(call, rank_of(call), from, round)), piece.len);
 }
 
 /* A round: sends its pieces, unless it is the one behind the last, and takes those of the one
@@ -407,10 +440,14 @@ static int copy_slots(const coll_symm_call_t *call)
 }
 
 /* One rank alone. */
-static int copy_own(const coll_symm_call_t *call)
+static int copy_own(coll_symm_call_t *call)
 {
     block_t in, out;
     int rc = find_block(call, 0, 0, &in, &out);
+    if (MPI_SUCCESS == rc && 0 < out.len && call->plan.gaps) {
+        return coll_symm_typed_move(call, NULL, output_end(call, 0, out.at),
+                                    input_end(call, 0, in.at), in.len);
+    }
     return MPI_SUCCESS != rc || 0 == out.len || call->recv + out.at == call->send + in.at
                ? rc
                : symm_copy_blocking(call->recv + out.at, call->send + in.at, in.len);

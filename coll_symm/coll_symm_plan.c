@@ -57,6 +57,7 @@ typedef struct summary {
     bool together;              /* no rank's buffers are apart */
     bool scratch;               /* every rank has it */
     bool makes_pending_scratch; /* some rank asks for it */
+    bool send_gaps, recv_gaps;  /* of some rank's datatypes */
     bool send_in;               /* every input lies in a window of `place` */
     bool recv_in;               /* every output likewise */
     bool
@@ -99,6 +100,8 @@ static void include(summary_t *s, const coll_symm_descriptor_t *d)
     s->scratch = s->scratch && 0 == (d->flags & COLL_SYMM_NO_SCRATCH);
     s->makes_pending_scratch =
         s->makes_pending_scratch || 0 != (d->flags & COLL_SYMM_WANT_PENDING_SCRATCH);
+    s->send_gaps = s->send_gaps || 0 != d->send_gaps;
+    s->recv_gaps = s->recv_gaps || 0 != d->recv_gaps;
     s->send_in = s->send_in && is_in(d->send_place, s->place);
     s->recv_in = s->recv_in && recv_in;
     s->recv_near = s->recv_near && (recv_in || d->recv_place == outside);
@@ -241,7 +244,7 @@ size_t coll_symm_scratch_piece(uint64_t scratch_bytes, int size)
 
 bool coll_symm_lands_in_scratch(const coll_symm_descriptor_t *d)
 {
-    return overwrites_input(d) || !is_in(d->recv_place, COLL_SYMM_WINDOW_CUDA);
+    return overwrites_input(d) || 0 != d->recv_gaps || !is_in(d->recv_place, COLL_SYMM_WINDOW_CUDA);
 }
 
 uint8_t coll_symm_policy_sum(const coll_symm_policy_t *policy)
@@ -263,6 +266,9 @@ static coll_symm_path_t choose_move(const summary_t *s, const coll_symm_descript
     bool gpu = COLL_SYMM_WINDOW_CUDA == s->place;
     bool direct = !overwrites_input(first);
     bool by_choice = COLL_SYMM_COPY_ENGINE == s->algorithm || COLL_SYMM_KERNEL == s->algorithm;
+    if ((s->send_gaps || s->recv_gaps) && !gpu) {
+        return COLL_SYMM_PASS;
+    }
     if (s->payload && !(by_choice && direct && s->together && (s->send_in || s->recv_in))) {
         return COLL_SYMM_PUSH_SLOT;
     }
@@ -270,14 +276,14 @@ static coll_symm_path_t choose_move(const summary_t *s, const coll_symm_descript
         return COLL_SYMM_PASS;
     }
     /* Copy engines write to a peer faster than they read from it; a host core the other way round.
-     */
-    if (direct && s->recv_in && (gpu || !s->send_in)) {
+     * A rank knows the gaps of its own buffers alone. */
+    if (direct && s->recv_in && !s->recv_gaps && (gpu || !s->send_in)) {
         /* Alone, the root would send each byte once to every rank. */
         bool spread = COLL_SYMM_BCAST == first->collective && gpu && 2 < size &&
-                      policy->spread_min <= first->bytes;
+                      policy->spread_min <= first->bytes && !s->send_gaps;
         return spread ? COLL_SYMM_COPY_SPREAD : COLL_SYMM_COPY_PUSH;
     }
-    if (direct && s->send_in) {
+    if (direct && s->send_in && !s->send_gaps) {
         return COLL_SYMM_COPY_PULL;
     }
     bool scratch = gpu && 0 < coll_symm_scratch_piece(policy->scratch_bytes, size);
@@ -318,6 +324,7 @@ void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,
     *plan_p = (coll_symm_plan_t){.path = COLL_SYMM_PASS,
                                  .place = s.place,
                                  .stage = s.device,
+                                 .gaps = s.send_gaps || s.recv_gaps,
                                  .makes_pending_scratch = s.makes_pending_scratch};
     plan_p->code = compare_all(all, size, s.supported);
     if (MPI_SUCCESS != plan_p->code) {
@@ -368,13 +375,21 @@ const char *coll_symm_plan_name(const coll_symm_plan_t *plan)
     case COLL_SYMM_TWO_SHOT_CE_PATH:
         return "two_shot_ce";
     case COLL_SYMM_COPY_PUSH:
-        return plan->kernel ? "copy_push_sm" : gpu ? "copy_push_ce" : "copy_push_host";
+        return plan->gaps     ? "copy_push_typed"
+               : plan->kernel ? "copy_push_sm"
+               : gpu          ? "copy_push_ce"
+                              : "copy_push_host";
     case COLL_SYMM_COPY_PULL:
-        return plan->kernel ? "copy_pull_sm" : gpu ? "copy_pull_ce" : "copy_pull_host";
+        return plan->gaps     ? "copy_pull_typed"
+               : plan->kernel ? "copy_pull_sm"
+               : gpu          ? "copy_pull_ce"
+                              : "copy_pull_host";
     case COLL_SYMM_COPY_SPREAD:
         return plan->kernel ? "copy_spread_sm" : "copy_spread_ce";
     case COLL_SYMM_COPY_SCRATCH:
-        return plan->kernel ? "copy_scratch_sm" : "copy_scratch_ce";
+        return plan->gaps     ? "copy_scratch_typed"
+               : plan->kernel ? "copy_scratch_sm"
+                              : "copy_scratch_ce";
     case COLL_SYMM_PATHS:
         break;
     }

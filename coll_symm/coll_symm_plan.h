@@ -175,8 +175,10 @@ typedef struct coll_symm_descriptor {
     uint8_t op;         /* symm_op_t, reductions only */
     uint8_t dtype;      /* symm_dtype_t, reductions only */
     uint8_t flags;
-    uint8_t send_place : 4; /* coll_symm_place_t */
-    uint8_t recv_place : 4;
+    uint8_t send_place : 3; /* coll_symm_place_t */
+    uint8_t send_gaps : 1;  /* of data movements: the datatype has gaps, or is out of order */
+    uint8_t recv_place : 3;
+    uint8_t recv_gaps : 1;
     uint8_t algorithm; /* coll_symm_algorithm_t, as this rank was told */
     uint16_t root;     /* 0 where there is none */
 } coll_symm_descriptor_t;
@@ -204,6 +206,7 @@ typedef struct coll_symm_plan {
     coll_symm_place_t place;    /* of the windows that the path works on */
     int code;                   /* COLL_SYMM_MISMATCH: the MPI error class */
     bool stage;                 /* COLL_SYMM_PASS: some rank has GPU buffers */
+    bool gaps;                  /* of some rank's datatypes */
     bool misses_scratch;        /* another path would be chosen if there were scratch */
     bool makes_pending_scratch; /* some rank asks for it */
     bool kernel; /* copies are done by a kernel on this rank; not part of the choice */

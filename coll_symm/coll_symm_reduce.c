@@ -28,12 +28,12 @@ static void describe(coll_symm_call_t *call)
     const arguments_t *a = call->arguments;
     size_t count = (size_t) a->count;
     const void *input = MPI_IN_PLACE == call->sbuf ? call->rbuf : call->sbuf;
-    (void) coll_symm_call_input(call, input, count, a->dtype, 0);
+    (void) coll_symm_call_input(call, input, 1, count, a->dtype, 0);
     coll_symm_describe_reduction(call, count, a->dtype, a->op);
     call->mine.collective = COLL_SYMM_REDUCE;
     call->mine.root = (uint16_t) a->root;
     if (a->root == call->module->comm->exchange.rank) {
-        (void) coll_symm_call_output(call, call->rbuf, count, a->dtype, 0);
+        (void) coll_symm_call_output(call, call->rbuf, 1, count, a->dtype, 0);
         call->share.own = count;
     }
 }

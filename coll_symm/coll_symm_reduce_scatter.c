@@ -59,8 +59,8 @@ static void describe(coll_symm_call_t *call)
     bool movable = find_share(call, a);
     size_t all = (size_t) call->share.count;
     size_t own = in_place ? all : (size_t) call->share.own;
-    (void) coll_symm_call_input(call, in_place ? call->rbuf : call->sbuf, all, a->dtype, 0);
-    (void) coll_symm_call_output(call, call->rbuf, own, a->dtype, 0);
+    (void) coll_symm_call_input(call, in_place ? call->rbuf : call->sbuf, 1, all, a->dtype, 0);
+    (void) coll_symm_call_output(call, call->rbuf, 1, own, a->dtype, 0);
     coll_symm_describe_reduction(call, all, a->dtype, a->op);
     call->mine.flags |= in_place && !movable ? COLL_SYMM_UNSUPPORTED : 0;
 }

@@ -24,7 +24,7 @@ static bool is_new(const coll_symm_call_t *call)
     const coll_symm_descriptor_t *mine = &call->mine;
     coll_symm_told_t now = {
         mine->collective, mine->op, mine->dtype,
-        (uint8_t) (call->plan.kernel ? 0x80 | call->plan.path : call->plan.path),
+        (uint8_t) ((call->plan.kernel ? 0x80 : 0) | (call->plan.gaps ? 0x40 : 0) | call->plan.path),
         size_class(mine->bytes)};
     for (int i = 0; i < module->told_count; ++i) {
         if (0 == memcmp(&module->told[i], &now, sizeof(now))) {

@@ -135,6 +135,11 @@ SYMM_EXPORT void symm_typewalk_init(symm_typewalk_t *walk, symm_typeview_t view,
                                     const symm_typemap_t *a, size_t a_count,
                                     const symm_typemap_t *b, size_t b_count);
 
+/* Starts walking one side alone: a walk may also be put together of two cursors, of which the one
+ * that does not end goes on in another walk. */
+SYMM_EXPORT void symm_typecursor_init(symm_typecursor_t *cursor, symm_typeview_t view,
+                                      const symm_typemap_t *map, size_t count);
+
 /* Gives the next piece, of at most `limit` bytes in all its rows (at least 1). Returns false, with
  * *piece_p not written, when one of the sides has ended. */
 SYMM_EXPORT bool symm_typewalk_next(symm_typewalk_t *walk, size_t limit, symm_typepiece_t *piece_p);

@@ -37,8 +37,8 @@ static void next_run(symm_typecursor_t *cursor)
     }
 }
 
-static void start(symm_typecursor_t *cursor, symm_typeview_t view, const symm_typemap_t *map,
-                  size_t count)
+void symm_typecursor_init(symm_typecursor_t *cursor, symm_typeview_t view,
+                          const symm_typemap_t *map, size_t count)
 {
     const symm_typelist_t *list = symm_typemap_list(map, view);
     cursor->list = list;
@@ -71,8 +71,8 @@ static void start(symm_typecursor_t *cursor, symm_typeview_t view, const symm_ty
 void symm_typewalk_init(symm_typewalk_t *walk, symm_typeview_t view, const symm_typemap_t *a,
                         size_t a_count, const symm_typemap_t *b, size_t b_count)
 {
-    start(&walk->a, view, a, a_count);
-    start(&walk->b, view, b, b_count);
+    symm_typecursor_init(&walk->a, view, a, a_count);
+    symm_typecursor_init(&walk->b, view, b, b_count);
 }
 
 /* Uses up rows of len bytes: whole pieces of the run, or a part of its first piece. */

@@ -81,6 +81,25 @@ static const char *const place_names[] = {
     "host memory",    "pinned memory",           "device memory", "the window",
     "another window", "a window of host memory", "anywhere"};
 
+/* Datatypes of TYPED_BYTES bytes of data each: where these are, in the datatype's order. */
+typedef enum kind { KIND_PLAIN, KIND_VECTOR, KIND_BACKWARD, KIND_ODD, KINDS } kind_t;
+
+#define TYPED_BYTES  12
+#define SEGMENTS_MAX 3
+
+static const struct kind_traits {
+    size_t extent;
+    int segments;
+    int at[SEGMENTS_MAX], len[SEGMENTS_MAX];
+} kinds[KINDS] = {
+    [KIND_PLAIN] = {12, 1, {0}, {12}},
+    [KIND_VECTOR] = {24, 3, {0, 8, 16}, {4, 4, 4}},
+    [KIND_BACKWARD] = {16, 2, {8, 0}, {8, 4}},
+    [KIND_ODD] = {17, 2, {3, 9}, {5, 7}},
+};
+
+static MPI_Datatype kind_types[KINDS];
+
 typedef struct call {
     collective_t collective;
     size_t bytes; /* of a block, or about that */
@@ -93,6 +112,8 @@ typedef struct call {
     uint64_t round;
     MPI_Datatype type;
     size_t element; /* bytes of type, which divide bytes */
+    bool typed;     /* each rank takes kinds for its input and output, instead of type */
+    uint64_t kinds; /* which ones: differs from call to call */
 } call_t;
 
 /* Blocks of one side of a rank. */
@@ -108,6 +129,24 @@ static mt_win_t host_window;
 static char *buffers[MT_MEMORY_COUNT];
 static size_t area; /* bytes for an input or an output */
 static uint64_t round_number;
+
+/* What rank takes for its input or output; in place both are one. */
+static kind_t kind_of(const call_t *c, int rank, bool input)
+{
+    bool one = c->in_place && ALL == traits[c->collective].rooted;
+    uint64_t state = mt_seed(2 * rank + (input && !one ? 1 : 0), c->kinds);
+    return c->typed ? (kind_t) (mt_random(&state) % KINDS) : KIND_PLAIN;
+}
+
+static MPI_Datatype type_of(const call_t *c, bool input)
+{
+    return c->typed ? kind_types[kind_of(c, c->rank, input)] : c->type;
+}
+
+static size_t extent_of(const call_t *c, bool input)
+{
+    return c->typed ? kinds[kind_of(c, c->rank, input)].extent : c->element;
+}
 
 static bool is_moved(const call_t *c, int from, int to)
 {
@@ -146,11 +185,11 @@ static void lay_out(const call_t *c, bool input, layout_t *l)
         size_t at = SAME == shape ? 0 : next;
         l->counts[p] = (int) count;
         l->disps[p] = (int) at;
-        l->at[p] = at * c->element;
+        l->at[p] = at * extent_of(c, input);
         l->len[p] = count * c->element;
         next = at + count + (ROWS == shape ? (size_t) p % 3 : 0);
     }
-    l->total = next * c->element;
+    l->total = next * extent_of(c, input);
 }
 
 /* What is in a block; one that goes to all is the same for all. */
@@ -211,12 +250,32 @@ static char *memory_in(place_t place, bool input)
 
 /* ---- one call ---- */
 
+/* Puts a block's content where its datatype has data. */
+static void put_block(const call_t *c, bool input, char *image, size_t len, uint64_t seed)
+{
+    const struct kind_traits *k = &kinds[kind_of(c, c->rank, input)];
+    if (!c->typed) {
+        mt_pattern(image, len, seed);
+        return;
+    }
+    char *packed = mt_alloc(MT_HOST, len + 1);
+    const char *next = packed;
+    mt_pattern(packed, len, seed);
+    for (size_t element = 0; element < len / TYPED_BYTES; ++element) {
+        for (int i = 0; i < k->segments; ++i) {
+            memcpy(image + element * k->extent + (size_t) k->at[i], next, (size_t) k->len[i]);
+            next += k->len[i];
+        }
+    }
+    mt_free(MT_HOST, packed);
+}
+
 static void put_blocks(const call_t *c, const layout_t *l, bool input, char *image)
 {
     for (int p = 0; p < c->size; ++p) {
         int from = input ? c->rank : p, to = input ? p : c->rank;
         if (is_moved(c, from, to)) {
-            mt_pattern(image + l->at[p], l->len[p], content(c, from, to));
+            put_block(c, input, image + l->at[p], l->len[p], content(c, from, to));
         }
     }
 }
@@ -227,7 +286,7 @@ static void put_inputs_in_place(const call_t *c, const layout_t *l, char *image)
     bool swaps = ALL == traits[c->collective].rooted && SAME != traits[c->collective].send;
     for (int p = 0; p < c->size; ++p) {
         if (swaps || p == c->rank) {
-            mt_pattern(image + l->at[p], l->len[p], content(c, c->rank, p));
+            put_block(c, false, image + l->at[p], l->len[p], content(c, c->rank, p));
         }
     }
 }
@@ -235,42 +294,44 @@ static void put_inputs_in_place(const call_t *c, const layout_t *l, char *image)
 static int call_all_to_all(const call_t *c, const void *send, const layout_t *in, void *recv,
                            const layout_t *out)
 {
-    MPI_Datatype types[RANKS_MAX];
+    MPI_Datatype ts[RANKS_MAX], tr[RANKS_MAX];
     int in_bytes[RANKS_MAX], out_bytes[RANKS_MAX];
     for (int p = 0; p < c->size; ++p) {
-        types[p] = c->type;
+        ts[p] = type_of(c, true);
+        tr[p] = type_of(c, false);
         in_bytes[p] = (int) in->at[p];
         out_bytes[p] = (int) out->at[p];
     }
-    return ALLTOALLV == c->collective ? MPI_Alltoallv(send, in->counts, in->disps, c->type, recv,
-                                                      out->counts, out->disps, c->type, c->comm)
-                                      : MPI_Alltoallw(send, in->counts, in_bytes, types, recv,
-                                                      out->counts, out_bytes, types, c->comm);
+    return ALLTOALLV == c->collective ? MPI_Alltoallv(send, in->counts, in->disps, ts[0], recv,
+                                                      out->counts, out->disps, tr[0], c->comm)
+                                      : MPI_Alltoallw(send, in->counts, in_bytes, ts, recv,
+                                                      out->counts, out_bytes, tr, c->comm);
 }
 
 static int make_call(const call_t *c, const void *send, const layout_t *in, void *recv,
                      const layout_t *out)
 {
     int count = (int) (c->bytes / c->element);
-    MPI_Datatype t = c->type;
+    MPI_Datatype ts = type_of(c, true), tr = type_of(c, false);
     switch (c->collective) {
     case ALLGATHER:
-        return MPI_Allgather(send, count, t, recv, count, t, c->comm);
+        return MPI_Allgather(send, count, ts, recv, count, tr, c->comm);
     case ALLGATHERV:
-        return MPI_Allgatherv(send, in->counts[0], t, recv, out->counts, out->disps, t, c->comm);
+        return MPI_Allgatherv(send, in->counts[0], ts, recv, out->counts, out->disps, tr, c->comm);
     case ALLTOALL:
-        return MPI_Alltoall(send, count, t, recv, count, t, c->comm);
+        return MPI_Alltoall(send, count, ts, recv, count, tr, c->comm);
     case BCAST:
-        return MPI_Bcast(c->rank == c->root ? (void *) send : recv, count, t, c->root, c->comm);
+        return MPI_Bcast(c->rank == c->root ? (void *) send : recv, count,
+                         c->rank == c->root ? ts : tr, c->root, c->comm);
     case GATHER:
-        return MPI_Gather(send, count, t, recv, count, t, c->root, c->comm);
+        return MPI_Gather(send, count, ts, recv, count, tr, c->root, c->comm);
     case GATHERV:
-        return MPI_Gatherv(send, in->counts[0], t, recv, out->counts, out->disps, t, c->root,
+        return MPI_Gatherv(send, in->counts[0], ts, recv, out->counts, out->disps, tr, c->root,
                            c->comm);
     case SCATTER:
-        return MPI_Scatter(send, count, t, recv, count, t, c->root, c->comm);
+        return MPI_Scatter(send, count, ts, recv, count, tr, c->root, c->comm);
     case SCATTERV:
-        return MPI_Scatterv(send, in->counts, in->disps, t, recv, out->counts[0], t, c->root,
+        return MPI_Scatterv(send, in->counts, in->disps, ts, recv, out->counts[0], tr, c->root,
                             c->comm);
     default:
         return call_all_to_all(c, send, in, recv, out);
@@ -280,61 +341,88 @@ static int make_call(const call_t *c, const void *send, const layout_t *in, void
 static int start_all_to_all(const call_t *c, const void *send, const layout_t *in, void *recv,
                             const layout_t *out, MPI_Request *request)
 {
-    static MPI_Datatype types[RANKS_MAX]; /* in use until the call is complete */
+    static MPI_Datatype ts[RANKS_MAX], tr[RANKS_MAX]; /* in use until the call is complete */
     static int in_bytes[RANKS_MAX], out_bytes[RANKS_MAX];
     for (int p = 0; p < c->size; ++p) {
-        types[p] = c->type;
+        ts[p] = type_of(c, true);
+        tr[p] = type_of(c, false);
         in_bytes[p] = (int) in->at[p];
         out_bytes[p] = (int) out->at[p];
     }
     return ALLTOALLV == c->collective
-               ? MPI_Ialltoallv(send, in->counts, in->disps, c->type, recv, out->counts, out->disps,
-                                c->type, c->comm, request)
-               : MPI_Ialltoallw(send, in->counts, in_bytes, types, recv, out->counts, out_bytes,
-                                types, c->comm, request);
+               ? MPI_Ialltoallv(send, in->counts, in->disps, ts[0], recv, out->counts, out->disps,
+                                tr[0], c->comm, request)
+               : MPI_Ialltoallw(send, in->counts, in_bytes, ts, recv, out->counts, out_bytes, tr,
+                                c->comm, request);
 }
 
 static int start_call(const call_t *c, const void *send, const layout_t *in, void *recv,
                       const layout_t *out, MPI_Request *request)
 {
     int count = (int) (c->bytes / c->element);
-    MPI_Datatype t = c->type;
+    MPI_Datatype ts = type_of(c, true), tr = type_of(c, false);
     switch (c->collective) {
     case ALLGATHER:
-        return MPI_Iallgather(send, count, t, recv, count, t, c->comm, request);
+        return MPI_Iallgather(send, count, ts, recv, count, tr, c->comm, request);
     case ALLGATHERV:
-        return MPI_Iallgatherv(send, in->counts[0], t, recv, out->counts, out->disps, t, c->comm,
+        return MPI_Iallgatherv(send, in->counts[0], ts, recv, out->counts, out->disps, tr, c->comm,
                                request);
     case ALLTOALL:
-        return MPI_Ialltoall(send, count, t, recv, count, t, c->comm, request);
+        return MPI_Ialltoall(send, count, ts, recv, count, tr, c->comm, request);
     case BCAST:
-        return MPI_Ibcast(c->rank == c->root ? (void *) send : recv, count, t, c->root, c->comm,
-                          request);
+        return MPI_Ibcast(c->rank == c->root ? (void *) send : recv, count,
+                          c->rank == c->root ? ts : tr, c->root, c->comm, request);
     case GATHER:
-        return MPI_Igather(send, count, t, recv, count, t, c->root, c->comm, request);
+        return MPI_Igather(send, count, ts, recv, count, tr, c->root, c->comm, request);
     case GATHERV:
-        return MPI_Igatherv(send, in->counts[0], t, recv, out->counts, out->disps, t, c->root,
+        return MPI_Igatherv(send, in->counts[0], ts, recv, out->counts, out->disps, tr, c->root,
                             c->comm, request);
     case SCATTER:
-        return MPI_Iscatter(send, count, t, recv, count, t, c->root, c->comm, request);
+        return MPI_Iscatter(send, count, ts, recv, count, tr, c->root, c->comm, request);
     case SCATTERV:
-        return MPI_Iscatterv(send, in->counts, in->disps, t, recv, out->counts[0], t, c->root,
+        return MPI_Iscatterv(send, in->counts, in->disps, ts, recv, out->counts[0], tr, c->root,
                              c->comm, request);
     default:
         return start_all_to_all(c, send, in, recv, out, request);
     }
 }
 
-/* The same twice: blocking, or started and waited for. */
+static void make_kinds(void)
+{
+    for (int k = 0; k < KINDS; ++k) {
+        MPI_Datatype made;
+        MPI_Aint at[SEGMENTS_MAX];
+        for (int i = 0; i < kinds[k].segments; ++i) {
+            at[i] = kinds[k].at[i];
+        }
+        CHECK_OK(MPI_Type_create_hindexed(kinds[k].segments, kinds[k].len, at, MPI_BYTE, &made));
+        CHECK_OK(MPI_Type_create_resized(made, 0, (MPI_Aint) kinds[k].extent, &kind_types[k]));
+        CHECK_OK(MPI_Type_commit(&kind_types[k]));
+        CHECK_OK(MPI_Type_free(&made));
+    }
+}
+
+static void free_kinds(void)
+{
+    for (int k = 0; k < KINDS; ++k) {
+        CHECK_OK(MPI_Type_free(&kind_types[k]));
+    }
+}
+
+/* The same twice: blocking, or started and waited for. Datatypes are freed meanwhile. */
 static int make_either(const call_t *c, const void *send, const layout_t *in, void *recv,
                        const layout_t *out)
 {
     MPI_Request request = MPI_REQUEST_NULL;
-    if (!c->nonblocking) {
-        return make_call(c, send, in, recv, out);
+    if (c->typed) {
+        make_kinds();
     }
-    int rc = start_call(c, send, in, recv, out, &request);
-    if (0 == c->round % 3) {
+    int rc = c->nonblocking ? start_call(c, send, in, recv, out, &request)
+                            : make_call(c, send, in, recv, out);
+    if (c->typed) {
+        free_kinds();
+    }
+    if (c->nonblocking && 0 == c->round % 3) {
         mt_sleep_ms(1);
     }
     return MPI_SUCCESS == rc ? MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
@@ -388,6 +476,33 @@ static void check_side(const call_t *c, bool input, side_t *s)
     mt_free(MT_HOST, s->image);
 }
 
+static bool some_kind_is(const call_t *c, bool input, bool plain)
+{
+    bool some = false;
+    for (int r = 0; r < c->size; ++r) {
+        some = some || plain == (KIND_PLAIN == kind_of(c, r, input));
+    }
+    return some;
+}
+
+/* The same where there are gaps: kernels take them between GPUs. Which way is known for sure where
+ * all ranks have both buffers and the root has nothing of its own. */
+static void check_typed_way(const call_t *c, const symm_stats_t *before)
+{
+    bool windows = PLACE_WINDOW == c->from && PLACE_WINDOW == c->to;
+    bool devices = PLACE_DEVICE == c->from && PLACE_DEVICE == c->to;
+    if (SYMM_KIND_CUDA_DEVICE != mt_kind || !HAS_SCRATCH || 2 > c->size || !(windows || devices)) {
+        return; /* on the host they are the next component's */
+    }
+    bool gaps_in = some_kind_is(c, true, false), gaps_out = some_kind_is(c, false, false);
+    bool sure = windows && !c->in_place && ALL == traits[c->collective].rooted &&
+                ROWS != traits[c->collective].recv && (gaps_in || gaps_out);
+    CHECK_SERVED(before, !sure       ? NULL
+                         : !gaps_out ? "copy_push_typed"
+                         : !gaps_in  ? "copy_pull_typed"
+                                     : "copy_scratch_typed");
+}
+
 /* How a call is to be done where that is certain. */
 static void check_way(const call_t *c, const symm_stats_t *before)
 {
@@ -397,6 +512,10 @@ static void check_way(const call_t *c, const symm_stats_t *before)
                  (SYMM_KIND_SYSTEM == mt_kind || !HAS_SCRATCH);
     if (64 > c->bytes) {
         return; /* Open MPI looks after calls without any data */
+    }
+    if (c->typed) {
+        check_typed_way(c, before);
+        return;
     }
     if (1 < c->size && windows_only && !swaps) {
         CHECK_SERVED(before, NULL);
@@ -412,10 +531,10 @@ static void check_call(call_t *c)
 {
     side_t in, out;
     c->round = ++round_number;
-    c->type = MPI_DATATYPE_NULL == c->type ? MPI_BYTE : c->type;
     int size;
     CHECK_OK(MPI_Type_size(c->type, &size));
-    c->element = (size_t) size;
+    c->element = c->typed ? TYPED_BYTES : (size_t) size;
+    c->kinds = c->round / 2;
     c->bytes = c->bytes / c->element * c->element;
     mt_context("%s of %zu B from %s to %s, root %d%s, round %llu", traits[c->collective].name,
                c->bytes, place_names[c->from], place_names[c->to], c->root,
@@ -565,6 +684,30 @@ static void every_type(void)
     CHECK_OK(MPI_Type_free(&triple));
 }
 
+/* Each rank's input and output of another datatype, with gaps, backwards, or neither. */
+static void datatypes_with_gaps(void)
+{
+    static const size_t few[] = {96, 1200, 9996, 39996};
+    static const struct {
+        place_t from, to;
+    } ways[] = {{PLACE_WINDOW, PLACE_WINDOW},
+                {PLACE_DEVICE, PLACE_DEVICE},
+                {PLACE_WINDOW, PLACE_SECOND_WINDOW},
+                {PLACE_MIXED, PLACE_MIXED}};
+    for (int collective = 0; collective < COLLECTIVES; ++collective) {
+        for (int i = 0; i < 64; ++i) {
+            call_t c = call_on(MPI_COMM_WORLD, (collective_t) collective, few[i % 4],
+                               ways[i / 4 % 4].from, ways[i / 4 % 4].to);
+            c.typed = true;
+            c.in_place = traits[collective].in_place && 0 == i / 16 % 2;
+            c.nonblocking = 32 <= i;
+            if (PLACE_DEVICE != c.from || has_place(PLACE_DEVICE)) {
+                check_call(&c);
+            }
+        }
+    }
+}
+
 static void late_ranks(void)
 {
     for (int collective = 0; collective < COLLECTIVES; ++collective) {
@@ -593,9 +736,6 @@ static void one_after_another(void)
 static void nonblocking(void)
 {
     static const size_t few[] = {30, 3000, 50000};
-    if (HAS_SCRATCH && has_place(PLACE_DEVICE) && 1 < mt_size) {
-        mt_provide_scratch();
-    }
     for (int collective = 0; collective < COLLECTIVES; ++collective) {
         for (int i = 0; i < 48; ++i) {
             call_t c = call_on(MPI_COMM_WORLD, (collective_t) collective, few[i % 3],
@@ -725,12 +865,16 @@ int main(int argc, char **argv)
 #endif
     mt_init(&argc, &argv, "coll_move");
     if (make_windows()) {
+        if (HAS_SCRATCH && has_place(PLACE_DEVICE) && 1 < mt_size) {
+            MT_RUN(mt_provide_scratch);
+        }
         MT_RUN(every_size_in_the_window);
         MT_RUN(every_root);
         MT_RUN(from_everywhere_to_everywhere);
         MT_RUN(each_rank_somewhere_else);
         MT_RUN(duplicates_subsets_and_other_orders);
         MT_RUN(every_type);
+        MT_RUN(datatypes_with_gaps);
         MT_RUN(late_ranks);
         MT_RUN(one_after_another);
         MT_RUN(nonblocking);

@@ -331,6 +331,41 @@ static void policies_that_differ_show(void **state)
     assert_int_not_equal(coll_symm_policy_sum(&policy), coll_symm_policy_sum(&other));
 }
 
+/* All ranks pass windows of that kind, one of them a datatype with gaps. */
+static void assert_path_with_gaps(coll_symm_place_t window, bool send, bool recv,
+                                  coll_symm_path_t expected)
+{
+    show_alike(COLL_SYMM_ALLTOALL, window, window, 100);
+    all[1].send_gaps = send ? 1 : 0;
+    all[2].recv_gaps = recv ? 1 : 0;
+    assert_path(expected);
+    assert_true(choose(RANKS).gaps == (send || recv));
+}
+
+/* Each rank knows the gaps of its own buffers: who has them does the work, or there is scratch. */
+static void datatypes_with_gaps(void **state)
+{
+    (void) state;
+    policy.scratch_bytes = 1 << 20;
+    assert_path_with_gaps(gpu_window, false, false, PUSH);
+    assert_path_with_gaps(gpu_window, true, false, PUSH);
+    assert_path_with_gaps(gpu_window, false, true, PULL);
+    assert_path_with_gaps(gpu_window, true, true, VIA);
+    assert_false(coll_symm_lands_in_scratch(&all[1]));
+    assert_true(coll_symm_lands_in_scratch(&all[2]));
+    assert_path_with_gaps(host_window, true, false, NEXT);
+    assert_path_with_gaps(host_window, false, true, NEXT);
+    set_all(COLL_SYMM_PAYLOAD, COLL_SYMM_AUTO);
+    assert_path(NEXT); /* the inputs are in the slots, but nobody scatters them */
+    show_alike(COLL_SYMM_BCAST, gpu_window, gpu_window, 1 << 20);
+    all[0].send_gaps = 1;
+    policy.spread_min = 1;
+    assert_path(PUSH);
+    policy.spread_min = UINT64_MAX;
+    policy.scratch_bytes = 0;
+    assert_path_with_gaps(gpu_window, true, true, NEXT);
+}
+
 /* Without scratch on one rank all go another way, and would be glad of it. */
 static void a_rank_without_scratch(void **state)
 {
@@ -814,6 +849,12 @@ static void names(void **state)
                                  .stage = expected[i].stage};
         assert_string_equal(coll_symm_plan_name(&plan), expected[i].name);
     }
+    coll_symm_plan_t typed = {.path = COLL_SYMM_COPY_PUSH, .place = gpu_window, .gaps = true};
+    assert_string_equal(coll_symm_plan_name(&typed), "copy_push_typed");
+    typed.path = COLL_SYMM_COPY_PULL;
+    assert_string_equal(coll_symm_plan_name(&typed), "copy_pull_typed");
+    typed.path = COLL_SYMM_COPY_SCRATCH;
+    assert_string_equal(coll_symm_plan_name(&typed), "copy_scratch_typed");
     assert_string_equal(coll_symm_traits(COLL_SYMM_ALLREDUCE)->name, "allreduce");
     assert_string_equal(coll_symm_traits(COLL_SYMM_ALLGATHER)->name, "allgather");
     assert_string_equal(coll_symm_traits(0)->name, "?");
@@ -844,6 +885,7 @@ int main(void)
         cmocka_unit_test(all_to_all_in_place),
         cmocka_unit_test(counts_per_rank),
         cmocka_unit_test(policies_that_differ_show),
+        cmocka_unit_test(datatypes_with_gaps),
         cmocka_unit_test(a_rank_without_scratch),
         cmocka_unit_test(scratch_for_nonblocking_calls),
         cmocka_unit_test(pieces_of_scratch),

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
-# All checks that this machine can run: unit tests, MPI tests with 1 to 5 ranks and on the fake CUDA
+# All checks that this machine can run: unit tests, MPI tests with 1 to 8 ranks and on the fake CUDA
 # driver, calls that fail, the same tests in a sanitizer build, the sources' layout, and the GPU tests
 # where there is a GPU. Builds in build/ and build-asan/. The last line says how many passed and
 # failed; the exit status is 0 only if some passed and none failed.
@@ -81,7 +81,7 @@ if symm_build "$build" "$@"; then
     check host "$build"
     rm -f "$build/test/mpi/test-suite-mpirun.log"
     run_make "$build" check-mpirun
-    count "host mpi, 1-5 ranks" "$build/test/mpi/test-suite-mpirun.log"
+    count "host mpi, 1-8 ranks" "$build/test/mpi/test-suite-mpirun.log"
     rm -f "$build/test/mpi/test-suite-fake.log" "$build/test/fault/test-suite.log"
     run_make "$build" check-fake
     count "fake driver mpi" "$build/test/mpi/test-suite-fake.log"

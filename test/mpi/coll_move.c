@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Whether there is scratch on GPUs: a variant of this program asks for more than there can be. */
 #ifdef SCRATCH_FAILS
@@ -755,6 +756,66 @@ static void nonblocking(void)
     }
 }
 
+/* ---- what does not count ---- */
+
+#define RUBBISH ((void *) 8)
+
+/* Where the others' side is the root's alone, MPI looks at nothing of it. */
+static int call_with_rubbish(collective_t collective, bool root, char *send, char *recv, int count)
+{
+    int counts[RANKS_MAX], disps[RANKS_MAX];
+    for (int p = 0; p < mt_size; ++p) {
+        counts[p] = count;
+        disps[p] = p * count;
+    }
+    int *c = root ? counts : RUBBISH, *d = root ? disps : RUBBISH;
+    int wrong = root ? count : -7;
+    MPI_Datatype type = root ? MPI_BYTE : MPI_DATATYPE_NULL;
+    int at = mt_size - 1;
+    switch (collective) {
+    case GATHER:
+        return MPI_Gather(send, count, MPI_BYTE, root ? recv : RUBBISH, wrong, type, at,
+                          MPI_COMM_WORLD);
+    case GATHERV:
+        return MPI_Gatherv(send, count, MPI_BYTE, root ? recv : RUBBISH, c, d, type, at,
+                           MPI_COMM_WORLD);
+    case SCATTER:
+        return MPI_Scatter(root ? send : RUBBISH, wrong, type, recv, count, MPI_BYTE, at,
+                           MPI_COMM_WORLD);
+    default:
+        return MPI_Scatterv(root ? send : RUBBISH, c, d, type, recv, count, MPI_BYTE, at,
+                            MPI_COMM_WORLD);
+    }
+}
+
+static void rubbish_where_only_the_root_counts(void)
+{
+    static const collective_t rooted[] = {GATHER, GATHERV, SCATTER, SCATTERV};
+    char *send = memory_in(PLACE_WINDOW, true), *recv = memory_in(PLACE_WINDOW, false);
+    bool root = mt_size - 1 == mt_rank;
+    for (int i = 0; i < 8; ++i) {
+        size_t bytes = 0 == i % 2 ? 40 : 9000;
+        uint64_t round = ++round_number;
+        bool gathers = 4 > i;
+        mt_context("%s of %zu bytes", traits[rooted[i / 2]].name, bytes);
+        for (int p = 0; p < mt_size; ++p) {
+            mt_fill(send + (size_t) p * bytes, bytes, mt_seed(gathers ? mt_rank : p, round));
+        }
+        mt_poison(recv, bytes * (size_t) mt_size);
+        mt_barrier();
+        symm_stats_t before = mt_stats();
+        CHECK_OK(call_with_rubbish(rooted[i / 2], root, send, recv, (int) bytes));
+        CHECK_SERVED(&before, NULL);
+        for (int p = 0; p < mt_size && gathers && root; ++p) {
+            CHECK_PATTERN(recv + (size_t) p * bytes, bytes, mt_seed(p, round));
+        }
+        if (!gathers) {
+            CHECK_PATTERN(recv, bytes, mt_seed(mt_rank, round));
+        }
+        mt_barrier();
+    }
+}
+
 /* ---- counts that do not match ---- */
 
 static void lengths_that_do_not_match(void)
@@ -823,20 +884,34 @@ static void lengths_of_nonblocking_calls(void)
 
 /* ---- barrier ---- */
 
+/* On the clock that all processes of a host share. */
+static double seconds(void)
+{
+    struct timespec t;
+    (void) clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
+    return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
+}
+
+/* No rank goes on before the last one has come. */
 static void barrier_waits_for_all(void)
 {
+    double came[RANKS_MAX];
     if (!mt_needs_ranks(2)) {
         return;
     }
     for (int late = 0; late < mt_size; ++late) {
         symm_stats_t before = mt_stats();
-        double start = MPI_Wtime();
         if (late == mt_rank) {
             mt_sleep_ms(50);
         }
+        double mine = seconds();
         CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
-        CHECK(0.045 < MPI_Wtime() - start);
+        double went = seconds();
         CHECK_SERVED(&before, NULL);
+        CHECK_OK(MPI_Allgather(&mine, 1, MPI_DOUBLE, came, 1, MPI_DOUBLE, MPI_COMM_WORLD));
+        for (int r = 0; r < mt_size; ++r) {
+            CHECK_MSG(came[r] <= went, "rank %d came %g s later", r, came[r] - went);
+        }
         mt_barrier();
     }
 }
@@ -878,6 +953,7 @@ int main(int argc, char **argv)
         MT_RUN(late_ranks);
         MT_RUN(one_after_another);
         MT_RUN(nonblocking);
+        MT_RUN(rubbish_where_only_the_root_counts);
         MT_RUN(lengths_that_do_not_match);
         MT_RUN(lengths_of_nonblocking_calls);
         MT_RUN(barrier_waits_for_all);

@@ -31,7 +31,9 @@
 #define AT_TWO_SHOT (AT_ONE_SHOT + SMALL)
 #define AT_GATHER   (AT_TWO_SHOT + LARGE)
 #define AT_STAGED   (AT_GATHER + RANKS_MAX * SMALL)
-#define AT_PUT      (AT_STAGED + SMALL)
+#define AT_ROUNDS   (AT_STAGED + SMALL)
+#define AT_TYPED    (AT_ROUNDS + RANKS_MAX * SMALL)
+#define AT_PUT      (AT_TYPED + 2 * RANKS_MAX * SMALL)
 #define WIN_BYTES   (AT_PUT + 1024)
 
 typedef enum step {
@@ -42,12 +44,16 @@ typedef enum step {
     STEP_TWO_SHOT,
     STEP_GATHER,
     STEP_STAGED,
+    STEP_ROUNDS,
+    STEP_TYPED,
     STEP_FREE,
     STEP_COUNT,
 } step_t;
 
 static const char *const step_names[STEP_COUNT] = {
-    "creation", "put", "get", "one-shot", "two-shot", "all-gather", "staged call", "free"};
+    "creation",       "put",        "get",         "one-shot",
+    "two-shot",       "all-gather", "staged call", "call in rounds",
+    "call with gaps", "free"};
 
 typedef enum outcome { REFUSED, COLLECTIVE, ORIGIN, UNNOTICED, OUTCOME_COUNT } outcome_t;
 
@@ -60,6 +66,9 @@ typedef struct row {
 
 /* A program's own operation, which no kernel knows. */
 static MPI_Op programs_sum = MPI_OP_NULL;
+
+/* A number, and as much room behind it. */
+static MPI_Datatype every_second = MPI_DATATYPE_NULL;
 
 static row_t table[FUNCTIONS_MAX];
 static int row_count;
@@ -136,6 +145,7 @@ static void fill_input(const round_t *r)
     }
     mt_write(r->base + AT_INPUT, values, sizeof(values));
     mt_poison(r->base + AT_ONE_SHOT, WIN_BYTES - AT_ONE_SHOT);
+    mt_write(r->base + AT_ROUNDS, values, RANKS_MAX * SMALL);
 }
 
 static void create(round_t *r)
@@ -165,6 +175,22 @@ static int get(round_t *r)
     return first(rc, MPI_Win_unlock(r->left, r->win));
 }
 
+/* In place: each rank reads, and goes on when all have. Not the nonblocking form, which asks the
+ * driver any number of times. */
+static int scatter_sums(const round_t *r)
+{
+    return MPI_Reduce_scatter_block(MPI_IN_PLACE, r->base + AT_ROUNDS,
+                                    (int) (SMALL / sizeof(int32_t)), MPI_INT32_T, MPI_SUM, r->comm);
+}
+
+/* Into every second number. */
+static int gather_into_gaps(const round_t *r)
+{
+    int count = (int) (SMALL / sizeof(int32_t));
+    return MPI_Allgather(r->base + AT_INPUT, count, MPI_INT32_T, r->base + AT_TYPED, count,
+                         every_second, r->comm);
+}
+
 static void use(round_t *r)
 {
     char *base = r->base;
@@ -179,6 +205,8 @@ static void use(round_t *r)
     r->classes[STEP_STAGED] =
         MPI_Allreduce(base + AT_INPUT, base + AT_STAGED, (int) (SMALL / sizeof(int32_t)),
                       MPI_INT32_T, programs_sum, r->comm);
+    r->classes[STEP_ROUNDS] = scatter_sums(r);
+    r->classes[STEP_TYPED] = gather_into_gaps(r);
     /* Last, so that no later call gives its copies time. */
     r->classes[STEP_GATHER] = MPI_Allgather(base + AT_INPUT, (int) SMALL, MPI_BYTE,
                                             base + AT_GATHER, (int) SMALL, MPI_BYTE, r->comm);
@@ -227,7 +255,8 @@ static void check_classes(const round_t *r)
     }
 }
 
-static void check_sums(const char *at, size_t len, int number)
+/* Sums of the ranks' elements from `from` on. */
+static void check_sums(const char *at, size_t from, size_t len, int number)
 {
     int32_t got[LARGE / sizeof(int32_t)];
     size_t bad = 0;
@@ -235,21 +264,22 @@ static void check_sums(const char *at, size_t len, int number)
     for (size_t i = 0; i < len / sizeof(int32_t); ++i) {
         int32_t sum = 0;
         for (int rank = 0; rank < mt_size; ++rank) {
-            sum += input(rank, i, number);
+            sum += input(rank, from + i, number);
         }
         bad += sum != got[i] ? 1 : 0;
     }
     CHECK_MSG(0 == bad, "%zu wrong sums", bad);
 }
 
-static void check_gathered(const char *at, int number)
+/* Every stride-th number is one of what a rank gave. */
+static void check_gathered(const char *at, size_t stride, int number)
 {
-    int32_t got[SMALL / sizeof(int32_t)];
+    int32_t got[2 * SMALL / sizeof(int32_t)];
     for (int rank = 0; rank < mt_size; ++rank) {
         size_t bad = 0;
-        mt_read(got, at + (size_t) rank * SMALL, SMALL);
+        mt_read(got, at + (size_t) rank * stride * SMALL, stride * SMALL);
         for (size_t i = 0; i < SMALL / sizeof(int32_t); ++i) {
-            bad += input(rank, i, number) != got[i] ? 1 : 0;
+            bad += input(rank, i, number) != got[i * stride] ? 1 : 0;
         }
         CHECK_MSG(0 == bad, "%zu wrong elements of rank %d", bad, rank);
     }
@@ -260,7 +290,7 @@ static void check_gathered(const char *at, int number)
 static void check_data(const round_t *r)
 {
     if (all_succeeded(r, STEP_GATHER)) {
-        check_gathered(r->base + AT_GATHER, r->number);
+        check_gathered(r->base + AT_GATHER, 1, r->number);
     }
     if (all_succeeded(r, STEP_PUT)) {
         CHECK_PATTERN(r->base + AT_PUT, PUT_BYTES, mt_seed(r->left, (uint64_t) r->number));
@@ -273,13 +303,20 @@ static void check_data(const round_t *r)
         }
     }
     if (all_succeeded(r, STEP_ONE_SHOT)) {
-        check_sums(r->base + AT_ONE_SHOT, SMALL, r->number);
+        check_sums(r->base + AT_ONE_SHOT, 0, SMALL, r->number);
     }
     if (all_succeeded(r, STEP_TWO_SHOT)) {
-        check_sums(r->base + AT_TWO_SHOT, LARGE, r->number);
+        check_sums(r->base + AT_TWO_SHOT, 0, LARGE, r->number);
     }
     if (all_succeeded(r, STEP_STAGED)) {
-        check_sums(r->base + AT_STAGED, SMALL, r->number);
+        check_sums(r->base + AT_STAGED, 0, SMALL, r->number);
+    }
+    if (all_succeeded(r, STEP_ROUNDS)) {
+        check_sums(r->base + AT_ROUNDS, (size_t) mt_rank * SMALL / sizeof(int32_t), SMALL,
+                   r->number);
+    }
+    if (all_succeeded(r, STEP_TYPED)) {
+        check_gathered(r->base + AT_TYPED, 2, r->number);
     }
 }
 
@@ -535,6 +572,9 @@ void fault_run(const fault_series_t *series)
     }
     (void) signal(SIGALRM, end_hang);
     CHECK_OK(MPI_Op_create(add, 1, &programs_sum));
+    CHECK_OK(
+        MPI_Type_create_resized(MPI_INT32_T, 0, 2 * (MPI_Aint) sizeof(int32_t), &every_second));
+    CHECK_OK(MPI_Type_commit(&every_second));
     CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     if (!series->once) {
         check_goes_on(series, comm, 0); /* what is made once is made before anything is counted */
@@ -559,4 +599,5 @@ void fault_run(const fault_series_t *series)
         CHECK_OK(MPI_Comm_free(&comm));
     }
     CHECK_OK(MPI_Op_free(&programs_sum));
+    CHECK_OK(MPI_Type_free(&every_second));
 }

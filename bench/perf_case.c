@@ -26,6 +26,8 @@ const char *perf_op_name(perf_op_t op)
         return "gather";
     case PERF_SCATTER:
         return "scatter";
+    case PERF_ALLGATHER_ROWS:
+        return "allgather_rows";
     case PERF_BARRIER:
         return "barrier";
     case PERF_PUT:
@@ -116,6 +118,7 @@ size_t perf_case_output_bytes(const perf_case_t *c, int rank, int size)
     size_t bytes = perf_case_bytes(c, size);
     switch (c->op) {
     case PERF_ALLGATHER:
+    case PERF_ALLGATHER_ROWS:
         return bytes * (size_t) size;
     case PERF_GATHER:
         return 0 == rank ? bytes * (size_t) size : 0;
@@ -140,6 +143,7 @@ double perf_case_bus_gbs(const perf_case_t *c, int size, double seconds)
     case PERF_ALLREDUCE:
         return algorithm * 2 * (size - 1) / size;
     case PERF_ALLGATHER:
+    case PERF_ALLGATHER_ROWS:
     case PERF_REDUCE_SCATTER:
     case PERF_ALLTOALL:
     case PERF_GATHER:
@@ -163,7 +167,8 @@ void *perf_case_allocate(size_t bytes)
 
 perf_layout_t perf_case_layout(unsigned ops, size_t max_bytes, int size)
 {
-    const unsigned many_out = PERF_BIT(PERF_ALLGATHER) | PERF_BIT(PERF_GATHER);
+    const unsigned many_out =
+        PERF_BIT(PERF_ALLGATHER) | PERF_BIT(PERF_ALLGATHER_ROWS) | PERF_BIT(PERF_GATHER);
     const unsigned many_in = PERF_BIT(PERF_REDUCE_SCATTER) | PERF_BIT(PERF_SCATTER);
     size_t out = 0 != (ops & many_out) ? (size_t) size : 1;
     size_t in = 0 != (ops & many_in) ? (size_t) size : 1;

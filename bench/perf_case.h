@@ -15,6 +15,7 @@ typedef enum perf_op {
     PERF_BCAST,
     PERF_GATHER,
     PERF_SCATTER,
+    PERF_ALLGATHER_ROWS, /* with the datatype of put_rows on both sides */
     PERF_BARRIER,
     PERF_PUT,
     PERF_GET,

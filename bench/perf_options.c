@@ -34,7 +34,7 @@ enum {
 static const struct argp_option descriptions[] = {
     {"ops", 'o', "LIST", 0,
      "Operations, of allreduce,allgather,reduce,reduce_scatter,alltoall,bcast,gather,scatter,"
-     "barrier,put,get,put_many,put_rows,get_rows,accumulate,fetch [all]",
+     "allgather_rows,barrier,put,get,put_many,put_rows,get_rows,accumulate,fetch [all]",
      1},
     {"min", KEY_MIN, "BYTES", 0, "Smallest size; K, M and G are powers of 1024 [8]", 1},
     {"max", KEY_MAX, "BYTES", 0,
@@ -81,6 +81,7 @@ typedef struct name {
 
 static const name_t op_names[] = {{"allreduce", PERF_BIT(PERF_ALLREDUCE)},
                                   {"allgather", PERF_BIT(PERF_ALLGATHER)},
+                                  {"allgather_rows", PERF_BIT(PERF_ALLGATHER_ROWS)},
                                   {"reduce", PERF_BIT(PERF_REDUCE)},
                                   {"reduce_scatter", PERF_BIT(PERF_REDUCE_SCATTER)},
                                   {"alltoall", PERF_BIT(PERF_ALLTOALL)},

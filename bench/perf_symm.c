@@ -98,6 +98,7 @@ void perf_mpi_call(perf_series_t *self, const perf_case_t *c)
     int bytes = (int) c->bytes;
     int block = (int) (perf_case_bytes(c, perf_world.size) / (size_t) perf_world.size);
     const void *input = c->in_place ? MPI_IN_PLACE : self->send;
+    MPI_Datatype rows;
     switch (c->op) {
     case PERF_ALLREDUCE:
         MPI_Allreduce(input, self->recv, bytes / (int) sizeof(float), MPI_FLOAT, MPI_SUM,
@@ -105,6 +106,10 @@ void perf_mpi_call(perf_series_t *self, const perf_case_t *c)
         break;
     case PERF_ALLGATHER:
         MPI_Allgather(input, bytes, MPI_BYTE, self->recv, bytes, MPI_BYTE, self->comm);
+        break;
+    case PERF_ALLGATHER_ROWS:
+        rows = rows_of(self, c->bytes);
+        MPI_Allgather(self->send, 1, rows, self->recv, 1, rows, self->comm);
         break;
     case PERF_REDUCE:
         MPI_Reduce(self->send, self->recv, bytes / (int) sizeof(float), MPI_FLOAT, MPI_SUM, 0,

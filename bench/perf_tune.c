@@ -8,6 +8,8 @@
 #include "perf_stats.h"
 #include "perf_verify.h"
 
+#include "mpi_symm.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -82,6 +84,13 @@ static void compare(perf_series_t *ours, const perf_case_t *c, const MPI_Comm co
     times[1] = perf_stats_median(samples[1], ROUNDS);
 }
 
+static const char *link_name(const perf_series_t *ours)
+{
+    symm_window_info_t info = {.link = SYMM_LINK_COUNT};
+    (void) symm_window_query(ours->window, &info); /* it was asked when the window was made */
+    return symm_link_name(info.link);
+}
+
 /* Answers a question with a line of the table. */
 static void answer(const question_t *q, const perf_options_t *options, perf_series_t *ours,
                    FILE *file)
@@ -106,8 +115,7 @@ static void answer(const question_t *q, const perf_options_t *options, perf_seri
     int split = perf_tune_split(below, above, count);
     size_t bytes = q->from || 0 < split ? (LEAST_BYTES / 2) << (q->from ? split + 1 : split) : 0;
     if (NULL != file && !(q->from && split == count)) {
-        fprintf(file, "%s %d %s %zu\n", ours->device ? "cuda:device" : "system", perf_world.size,
-                q->setting, bytes);
+        fprintf(file, "%s %d %s %zu\n", link_name(ours), perf_world.size, q->setting, bytes);
     }
 }
 

@@ -7,8 +7,9 @@
 #include "perf_options.h"
 #include "perf_series.h"
 
-/* Measures ours and writes the table for its kind of memory and number of ranks to options->tune.
- * Collective. Returns false, after a message on rank 0, when the file cannot be written. */
+/* Measures ours and writes the table for the link between its ranks and their number to
+ * options->tune. Collective. Returns false, after a message on rank 0, when the file cannot be
+ * written. */
 bool perf_tune(const perf_options_t *options, perf_series_t *ours);
 
 /* The split of sizes in rising order: how many of them, from the smallest on, are `below`'s, if the

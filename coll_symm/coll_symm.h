@@ -33,11 +33,12 @@ typedef struct mca_coll_symm_component {
     size_t spread_min;
     bool copy_engine_only;
     unsigned max_sms;
-    unsigned timeout;       /* seconds that a rank is waited for, 0 for ever */
-    size_t copy_engine_min; /* bytes */
-    char *tuning_file;      /* NULL for the built-in table */
-    coll_symm_tuning_t tuning;
-    coll_symm_policy_t policy; /* before the table is asked for a number of ranks */
+    unsigned timeout;                   /* seconds that a rank is waited for, 0 for ever */
+    size_t copy_engine_min;             /* bytes */
+    char *tuning_file;                  /* NULL for none */
+    coll_symm_tuning_t tuning;          /* of that file, empty for none */
+    coll_symm_tuning_t built_in_tuning; /* holds where it says nothing */
+    coll_symm_policy_t policy;          /* before the table is asked for a number of ranks */
 } mca_coll_symm_component_t;
 
 /* Open MPI finds the component by this name. */

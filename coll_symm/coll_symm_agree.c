@@ -150,6 +150,7 @@ void coll_symm_call_place(coll_symm_call_t *call)
     bool fits = !coll_symm_descriptor_on_gpu(mine) && call->send_len <= SYMM_SLOT_PAYLOAD_BYTES &&
                 0 == mine->send_gaps && 0 == (mine->flags & COLL_SYMM_UNSUPPORTED);
     mine->algorithm = (uint8_t) module->policy.algorithm;
+    mine->link = (uint8_t) atomic_load_explicit(&module->comm->link, memory_order_relaxed);
     mine->policy = module->policy_sum;
     set_flag(mine, COLL_SYMM_APART, !within_reach(send, recv, call));
     set_flag(mine, COLL_SYMM_PAYLOAD, fits);

@@ -172,7 +172,7 @@ static bool wants_kernel(const coll_symm_call_t *call, const symm_mapping_t *map
     const coll_symm_copies_t *copies = &call->work->copies;
     const coll_symm_policy_t *policy = &call->module->policy;
     const coll_symm_descriptor_t *mine = &call->mine;
-    bool small = 1 < copies->count && sum_of(copies) <= policy->kernel_max;
+    bool small = 1 < copies->count && sum_of(copies) <= policy->kernel_max[call->plan.link];
     if (0 == mapping->ops->multiprocessors(mapping->device) || SYMM_MOVE_MAX < copies->count ||
         policy->copy_engine_only || COLL_SYMM_COPY_ENGINE == policy->algorithm) {
         return false;

@@ -63,6 +63,7 @@ typedef struct summary {
     bool
         recv_near; /* every output lies in such a window or in that rank's own memory of the kind */
     coll_symm_place_t place;
+    symm_link_t link;                /* the worst that any rank knows of */
     coll_symm_algorithm_t algorithm; /* what all were told, otherwise auto */
 } summary_t;
 
@@ -105,9 +106,19 @@ static void include(summary_t *s, const coll_symm_descriptor_t *d)
     s->send_in = s->send_in && is_in(d->send_place, s->place);
     s->recv_in = s->recv_in && recv_in;
     s->recv_near = s->recv_near && (recv_in || d->recv_place == outside);
+    s->link = (symm_link_t) d->link > s->link ? (symm_link_t) d->link : s->link;
     if (d->algorithm != s->algorithm) {
         s->algorithm = COLL_SYMM_AUTO;
     }
+}
+
+/* The link that the plan works over. GPUs of which no window has told are taken for the worst. */
+static symm_link_t link_of(const summary_t *s)
+{
+    if (COLL_SYMM_WINDOW_CUDA != s->place) {
+        return SYMM_LINK_HOST;
+    }
+    return SYMM_LINK_HOST == s->link ? SYMM_LINK_PCIE : s->link;
 }
 
 static summary_t summarize(const coll_symm_descriptor_t *all, int size)
@@ -124,6 +135,7 @@ static summary_t summarize(const coll_symm_descriptor_t *all, int size)
     for (int r = 0; r < size; ++r) {
         include(&s, &all[r]);
     }
+    s.link = link_of(&s);
     return s;
 }
 
@@ -182,8 +194,9 @@ size_t coll_symm_scratch_part(uint64_t len, int parts)
 static bool use_copy_engines(const summary_t *s, const coll_symm_descriptor_t *first,
                              const coll_symm_policy_t *policy)
 {
-    bool wanted = COLL_SYMM_COPY_ENGINE == s->algorithm ||
-                  (COLL_SYMM_AUTO == s->algorithm && first->bytes >= policy->copy_engine_min);
+    bool wanted =
+        COLL_SYMM_COPY_ENGINE == s->algorithm ||
+        (COLL_SYMM_AUTO == s->algorithm && first->bytes >= policy->copy_engine_min[s->link]);
     return wanted && COLL_SYMM_ALLREDUCE == first->collective && s->recv_in && s->together;
 }
 
@@ -219,7 +232,7 @@ static coll_symm_path_t choose_reduction(const summary_t *s, const coll_symm_des
         return scratch;
     }
     if (one_shot && two_shot) {
-        bool small = first->bytes <= policy->one_shot_max[gpu ? 1 : 0];
+        bool small = first->bytes <= policy->one_shot_max[s->link];
         bool prefer_one =
             COLL_SYMM_ONE_SHOT == s->algorithm || (COLL_SYMM_TWO_SHOT != s->algorithm && small);
         return prefer_one ? COLL_SYMM_ONE_SHOT_PATH : COLL_SYMM_TWO_SHOT_PATH;
@@ -247,16 +260,23 @@ bool coll_symm_lands_in_scratch(const coll_symm_descriptor_t *d)
     return overwrites_input(d) || 0 != d->recv_gaps || !is_in(d->recv_place, COLL_SYMM_WINDOW_CUDA);
 }
 
-uint8_t coll_symm_policy_sum(const coll_symm_policy_t *policy)
+static uint64_t add_up(uint64_t sum, const uint64_t *parts, size_t count)
 {
-    const uint64_t parts[] = {policy->one_shot_max[0], policy->one_shot_max[1],
-                              policy->copy_engine_min, policy->scratch_bytes,
-                              policy->spread_min,      (uint64_t) policy->algorithm};
-    uint64_t sum = 0;
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); ++i) {
+    for (size_t i = 0; i < count; ++i) {
         sum = (sum ^ parts[i]) * UINT64_C(0x9e3779b97f4a7c15); /* Fibonacci hashing */
         sum ^= sum >> 32;
     }
+    return sum;
+}
+
+uint8_t coll_symm_policy_sum(const coll_symm_policy_t *policy)
+{
+    const uint64_t others[] = {policy->scratch_bytes, policy->spread_min,
+                               (uint64_t) policy->algorithm};
+    uint64_t sum = 0;
+    sum = add_up(sum, policy->one_shot_max, SYMM_LINK_COUNT);
+    sum = add_up(sum, policy->copy_engine_min, SYMM_LINK_COUNT);
+    sum = add_up(sum, others, sizeof(others) / sizeof(others[0]));
     return (uint8_t) (sum >> 24);
 }
 
@@ -323,6 +343,7 @@ void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,
     summary_t s = summarize(all, size);
     *plan_p = (coll_symm_plan_t){.path = COLL_SYMM_PASS,
                                  .place = s.place,
+                                 .link = s.link,
                                  .stage = s.device,
                                  .gaps = s.send_gaps || s.recv_gaps,
                                  .makes_pending_scratch = s.makes_pending_scratch};

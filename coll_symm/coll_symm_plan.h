@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mpi_symm.h"
 #include "symm_control.h"
 #include "symm_types.h"
 
@@ -179,8 +180,9 @@ typedef struct coll_symm_descriptor {
     uint8_t send_gaps : 1;  /* of data movements: the datatype has gaps, or is out of order */
     uint8_t recv_place : 3;
     uint8_t recv_gaps : 1;
-    uint8_t algorithm; /* coll_symm_algorithm_t, as this rank was told */
-    uint16_t root;     /* 0 where there is none */
+    uint8_t algorithm : 4; /* coll_symm_algorithm_t, as this rank was told */
+    uint8_t link : 4;      /* symm_link_t of the communicator, as this rank knows it */
+    uint16_t root;         /* 0 where there is none */
 } coll_symm_descriptor_t;
 
 _Static_assert(sizeof(coll_symm_descriptor_t) <= SYMM_SLOT_DESCRIPTOR_BYTES, "fits its slot");
@@ -204,6 +206,7 @@ typedef enum coll_symm_path {
 typedef struct coll_symm_plan {
     coll_symm_path_t path;
     coll_symm_place_t place;    /* of the windows that the path works on */
+    symm_link_t link;           /* that it works over; SYMM_LINK_HOST on the host */
     int code;                   /* COLL_SYMM_MISMATCH: the MPI error class */
     bool stage;                 /* COLL_SYMM_PASS: some rank has GPU buffers */
     bool gaps;                  /* of some rank's datatypes */
@@ -214,16 +217,19 @@ typedef struct coll_symm_plan {
 
 /* What the choice depends on beside the descriptors; alike on all ranks, but for the last ones. */
 typedef struct coll_symm_policy {
-    uint64_t one_shot_max[2]; /* bytes up to which one-shot beats two-shot: host, GPU */
-    int gpu_max_ranks;        /* of one kernel */
-    uint64_t copy_engine_min; /* bytes from which copy engines do all-reduces on GPUs */
-    uint64_t scratch_bytes;   /* of GPU memory per rank, 0 for none */
-    uint64_t spread_min;      /* bytes from which a broadcast to several GPUs is spread */
+    /* By the link: bytes up to which one-shot beats two-shot, bytes from which copy engines do
+     * all-reduces (GPUs alone). */
+    uint64_t one_shot_max[SYMM_LINK_COUNT];
+    uint64_t copy_engine_min[SYMM_LINK_COUNT];
+    int gpu_max_ranks;      /* of one kernel */
+    uint64_t scratch_bytes; /* of GPU memory per rank, 0 for none */
+    uint64_t spread_min;    /* bytes from which a broadcast to several GPUs is spread */
     coll_symm_algorithm_t algorithm;
     /* What each rank may decide by itself: */
     bool copy_engine_only;        /* data movements use no multiprocessor */
     uint32_t max_multiprocessors; /* that kernels use, at least 1 */
-    uint64_t kernel_max;          /* bytes up to which a kernel copies sooner than copy engines */
+    /* By the link: bytes up to which a kernel copies sooner than copy engines. */
+    uint64_t kernel_max[SYMM_LINK_COUNT];
 } coll_symm_policy_t;
 
 /* A number that differs, most likely, where two ranks' policies would choose differently. */

@@ -17,8 +17,9 @@
 #define DEFAULT_SPREAD_MIN    ((size_t) 4 << 20)
 #define DEFAULT_SCRATCH_BYTES ((size_t) 64 << 20)
 
-/* Of crossover sizes that are the tuning table's to say. */
-#define BY_TABLE SIZE_MAX
+/* Of crossover sizes that are the tuning table's to say; and how info keys say that. */
+#define BY_TABLE   SIZE_MAX
+#define SIZE_TABLE "table"
 
 #define TABLE_BYTES 65536 /* most of a tuning file */
 
@@ -124,8 +125,8 @@ void coll_symm_policy_register(void)
                  MCA_BASE_VAR_TYPE_BOOL, OPAL_INFO_LVL_3, &component->copy_engine_only);
     component->tuning_file = NULL;
     register_var("tuning_file",
-                 "File with a tuning table, as symm_perf --tune writes it (path; the same content "
-                 "on all ranks; default: none, which means a built-in table)",
+                 "File with a tuning table, as symm_perf --tune writes it; a built-in table holds "
+                 "where it says nothing (path; the same content on all ranks; default: none)",
                  MCA_BASE_VAR_TYPE_STRING, OPAL_INFO_LVL_4, &component->tuning_file);
     component->timeout = 0;
     register_var("timeout",
@@ -165,7 +166,7 @@ static char *read_file(const char *path, char *message, size_t len)
     return text;
 }
 
-/* Reads the table that is asked for, or else the built-in one. One process of the host tells. */
+/* Reads the built-in table, and the one that is asked for. One process of the host tells. */
 static void load_tuning(void)
 {
     mca_coll_symm_component_t *component = &mca_coll_symm_component;
@@ -181,8 +182,17 @@ static void load_tuning(void)
                  message);
     }
     if (!good) {
-        (void) coll_symm_tuning_read(coll_symm_tuning_built_in(), &component->tuning, message,
-                                     sizeof(message)); /* a unit test reads it, too */
+        component->tuning.count = 0;
+    }
+    (void) coll_symm_tuning_read(coll_symm_tuning_built_in(), &component->built_in_tuning, message,
+                                 sizeof(message)); /* a unit test reads it, too */
+}
+
+/* Of all links between GPUs. */
+static void set_gpu_sizes(uint64_t sizes[SYMM_LINK_COUNT], uint64_t size)
+{
+    for (symm_link_t link = SYMM_LINK_HOST + 1; link < SYMM_LINK_COUNT; ++link) {
+        sizes[link] = size;
     }
 }
 
@@ -192,25 +202,36 @@ static void take_parameters(coll_symm_policy_t *policy)
     const mca_coll_symm_component_t *component = &mca_coll_symm_component;
     const struct {
         size_t value;
-        uint64_t *target;
-    } sizes[] = {
-        {component->one_shot_max_system, &policy->one_shot_max[0]},
-        {component->one_shot_max_cuda, &policy->one_shot_max[1]},
-        {component->copy_engine_min, &policy->copy_engine_min},
-        {component->kernel_max, &policy->kernel_max},
+        uint64_t *targets;
+    } of_gpus[] = {
+        {component->one_shot_max_cuda, policy->one_shot_max},
+        {component->copy_engine_min, policy->copy_engine_min},
+        {component->kernel_max, policy->kernel_max},
     };
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); ++i) {
-        if (BY_TABLE != sizes[i].value) {
-            *sizes[i].target = sizes[i].value;
+    if (BY_TABLE != component->one_shot_max_system) {
+        policy->one_shot_max[SYMM_LINK_HOST] = component->one_shot_max_system;
+    }
+    for (size_t i = 0; i < sizeof(of_gpus) / sizeof(of_gpus[0]); ++i) {
+        if (BY_TABLE != of_gpus[i].value) {
+            set_gpu_sizes(of_gpus[i].targets, of_gpus[i].value);
         }
     }
+}
+
+/* Sets the sizes for so many ranks: what the tables say, the one that is asked for before the
+ * built-in one, and before both what parameters say. */
+static void set_sizes(int ranks, coll_symm_policy_t *policy)
+{
+    const mca_coll_symm_component_t *component = &mca_coll_symm_component;
+    coll_symm_tuning_apply(&component->built_in_tuning, ranks, policy);
+    coll_symm_tuning_apply(&component->tuning, ranks, policy);
+    take_parameters(policy);
 }
 
 void coll_symm_policy_init(void)
 {
     mca_coll_symm_component_t *component = &mca_coll_symm_component;
     component->policy = (coll_symm_policy_t){
-        .copy_engine_min = UINT64_MAX,
         .gpu_max_ranks = SYMM_REDUCE_MAX_RANKS,
         .scratch_bytes = component->scratch_bytes,
         .spread_min = component->spread_min,
@@ -218,9 +239,9 @@ void coll_symm_policy_init(void)
         .copy_engine_only = component->copy_engine_only,
         .max_multiprocessors = all_if_none(component->max_sms),
     };
+    set_gpu_sizes(component->policy.copy_engine_min, UINT64_MAX);
     load_tuning();
-    coll_symm_tuning_apply(&component->tuning, 2, &component->policy);
-    take_parameters(&component->policy);
+    set_sizes(2, &component->policy);
 }
 
 /* ---- info keys ---- */
@@ -266,6 +287,16 @@ static bool read_max_sms(const char *text, coll_symm_policy_t *policy)
     return valid;
 }
 
+/* A number of bytes, or "table", which gives BY_TABLE. */
+static bool read_size(const char *text, uint64_t *size_p)
+{
+    if (0 == strcmp(text, SIZE_TABLE)) {
+        *size_p = BY_TABLE;
+        return true;
+    }
+    return read_number(text, size_p);
+}
+
 /* "BYTES" for windows of either kind, or "BYTES,BYTES" for those on host and on GPU memory: Open
  * MPI's keys are too short for the parameters' names. */
 static bool read_one_shot_max(const char *text, coll_symm_policy_t *policy)
@@ -274,18 +305,25 @@ static bool read_one_shot_max(const char *text, coll_symm_policy_t *policy)
     uint64_t host, gpu;
     size_t len = strcspn(text, ",");
     (void) snprintf(first, sizeof(first), "%.*s", (int) len, text); /* cut, it is no number */
-    bool valid = len < sizeof(first) && read_number(first, &host) &&
-                 read_number(',' == text[len] ? text + len + 1 : text, &gpu);
-    if (valid) {
-        policy->one_shot_max[0] = host;
-        policy->one_shot_max[1] = gpu;
+    bool valid = len < sizeof(first) && read_size(first, &host) &&
+                 read_size(',' == text[len] ? text + len + 1 : text, &gpu);
+    if (valid && BY_TABLE != host) {
+        policy->one_shot_max[SYMM_LINK_HOST] = host;
+    }
+    if (valid && BY_TABLE != gpu) {
+        set_gpu_sizes(policy->one_shot_max, gpu);
     }
     return valid;
 }
 
 static bool read_kernel_max(const char *text, coll_symm_policy_t *policy)
 {
-    return read_number(text, &policy->kernel_max);
+    uint64_t size;
+    bool valid = read_size(text, &size);
+    if (valid && BY_TABLE != size) {
+        set_gpu_sizes(policy->kernel_max, size);
+    }
+    return valid;
 }
 
 /* The keys, with the readers of their values, which change nothing when a value is none. */
@@ -309,30 +347,51 @@ static const char *algorithm_name(coll_symm_algorithm_t algorithm)
     return NULL == a->string ? "auto" : a->string;
 }
 
-/* Writes the policy's values, in the order of the keys. */
-static void write_values(const coll_symm_policy_t *policy,
-                         char values[COLL_SYMM_KEYS][COLL_SYMM_VALUE_MAX])
+static void write_size(char *text, size_t len, size_t size)
+{
+    if (BY_TABLE == size) {
+        (void) snprintf(text, len, SIZE_TABLE);
+    } else {
+        (void) snprintf(text, len, "%zu", size);
+    }
+}
+
+/* Writes the values that hold without keys, in the order of the keys. */
+static void write_values(char values[COLL_SYMM_KEYS][COLL_SYMM_VALUE_MAX])
 {
     const mca_coll_symm_component_t *c = &mca_coll_symm_component;
-    (void) snprintf(values[0], COLL_SYMM_VALUE_MAX, "%s", algorithm_name(policy->algorithm));
+    char host[COLL_SYMM_VALUE_MAX / 2], gpu[COLL_SYMM_VALUE_MAX / 2];
+    write_size(host, sizeof(host), c->one_shot_max_system);
+    write_size(gpu, sizeof(gpu), c->one_shot_max_cuda);
+    (void) snprintf(values[0], COLL_SYMM_VALUE_MAX, "%s", algorithm_name(c->policy.algorithm));
     (void) snprintf(values[1], COLL_SYMM_VALUE_MAX, "%s", c->copy_engine_only ? "true" : "false");
     (void) snprintf(values[2], COLL_SYMM_VALUE_MAX, "%u", c->max_sms);
-    (void) snprintf(values[3], COLL_SYMM_VALUE_MAX, "%" PRIu64 ",%" PRIu64, policy->one_shot_max[0],
-                    policy->one_shot_max[1]);
-    (void) snprintf(values[4], COLL_SYMM_VALUE_MAX, "%" PRIu64, policy->kernel_max);
+    (void) snprintf(values[3], COLL_SYMM_VALUE_MAX, "%s,%s", host, gpu);
+    write_size(values[4], COLL_SYMM_VALUE_MAX, c->kernel_max);
+}
+
+/* Makes the policy what parameters and tables say, and the values before them. */
+static void make_policy(mca_coll_symm_module_t *module)
+{
+    module->policy = mca_coll_symm_component.policy;
+    set_sizes(module->comm->exchange.size, &module->policy);
+    for (int k = 0; k < COLL_SYMM_KEYS; ++k) {
+        (void) keys[k].read(module->values[k], &module->policy); /* it was read before */
+    }
+    module->policy_sum = coll_symm_policy_sum(&module->policy);
 }
 
 /* Takes a value over; one that is wrong is told of and leaves things as they are. Returns whether
  * it was taken. */
 static bool take_value(mca_coll_symm_module_t *module, int key, const char *value)
 {
-    if (!keys[key].read(value, &module->policy)) {
+    coll_symm_policy_t probe = module->policy;
+    if (!keys[key].read(value, &probe)) {
         symm_log(SYMM_LOG_WARN, "info key %s of a communicator: \"%s\" is not a value of it",
                  keys[key].key, value);
         return false;
     }
     (void) snprintf(module->values[key], sizeof(module->values[key]), "%s", value);
-    module->policy_sum = coll_symm_policy_sum(&module->policy);
     return true;
 }
 
@@ -348,8 +407,8 @@ static symm_ompi_info_text_t *answer_key(opal_infosubscriber_t *object, symm_omp
     if (NULL == module) {
         return NULL; /* another component serves the communicator */
     }
-    if (NULL != value) {
-        (void) take_value(module, k, value); /* the answer tells */
+    if (NULL != value && take_value(module, k, value)) { /* if not, the answer tells */
+        make_policy(module);
     }
     return module->values[k];
 }
@@ -357,14 +416,10 @@ static symm_ompi_info_text_t *answer_key(opal_infosubscriber_t *object, symm_omp
 void coll_symm_policy_attach(mca_coll_symm_module_t *module, ompi_communicator_t *comm)
 {
     char value[COLL_SYMM_VALUE_MAX];
-    module->policy = mca_coll_symm_component.policy;
-    coll_symm_tuning_apply(&mca_coll_symm_component.tuning, ompi_comm_size(comm), &module->policy);
-    take_parameters(&module->policy);
-    module->policy_sum = coll_symm_policy_sum(&module->policy);
     if (NULL == comm->super.s_info) {
         comm->super.s_info = OBJ_NEW(opal_info_t);
     }
-    write_values(&module->policy, module->values);
+    write_values(module->values);
     for (int k = 0; k < COLL_SYMM_KEYS; ++k) {
         if (symm_ompi_info_get(comm->super.s_info, keys[k].key, value, sizeof(value)) &&
             !take_value(module, k, value)) {
@@ -373,4 +428,5 @@ void coll_symm_policy_attach(mca_coll_symm_module_t *module, ompi_communicator_t
         (void) opal_infosubscribe_subscribe(&comm->super, (symm_ompi_info_text_t *) keys[k].key,
                                             module->values[k], answer_key);
     }
+    make_policy(module);
 }

@@ -16,11 +16,17 @@
 #define WORD_BYTES 64
 #define BLANKS     " \t\r"
 
-/* Measured on two H200 joined by 18 NVLinks, and on host memory; see docs/measurements.md. Copy
- * engines were never ahead of kernels in all-reduces. */
-static const char built_in[] = "system 2 one_shot_max 16384\n"
-                               "cuda:device 2 one_shot_max 524288\n"
-                               "cuda:device 2 kernel_max 1048576\n";
+/* host and nvlink: measured on two H200 joined by 18 NVLinks, and on host memory; see
+ * docs/measurements.md. Copy engines were never ahead of kernels in all-reduces. same_gpu and pcie
+ * are estimates, not measured: those of same_gpu are NVLink's; PCIe is slower by far, so that what
+ * the data take outweighs what a step takes at smaller sizes. */
+static const char built_in[] = "host 2 one_shot_max 16384\n"
+                               "same_gpu 2 one_shot_max 524288\n"
+                               "same_gpu 2 kernel_max 1048576\n"
+                               "nvlink 2 one_shot_max 524288\n"
+                               "nvlink 2 kernel_max 1048576\n"
+                               "pcie 2 one_shot_max 65536\n"
+                               "pcie 2 kernel_max 262144\n";
 
 const char *coll_symm_tuning_built_in(void)
 {
@@ -90,12 +96,15 @@ static bool read_number(const char *word, uint64_t most, uint64_t *number_p)
     return true;
 }
 
-static bool read_kind(reader_t *reader, bool *gpu_p)
+static bool read_link(reader_t *reader, symm_link_t *link_p)
 {
-    const char *word = reader->words[0];
-    *gpu_p = 0 == strcmp(word, "cuda:device");
-    return *gpu_p || 0 == strcmp(word, "system") ||
-           complain(reader, "\"%s\" is neither system nor cuda:device", word);
+    for (symm_link_t link = SYMM_LINK_HOST; link < SYMM_LINK_COUNT; ++link) {
+        if (0 == strcmp(reader->words[0], symm_link_name(link))) {
+            *link_p = link;
+            return true;
+        }
+    }
+    return complain(reader, "\"%s\" is none of host, same_gpu, nvlink and pcie", reader->words[0]);
 }
 
 static bool read_ranks(reader_t *reader, int *ranks_p)
@@ -108,10 +117,11 @@ static bool read_ranks(reader_t *reader, int *ranks_p)
     return true;
 }
 
-static bool read_setting(reader_t *reader, bool gpu, coll_symm_setting_t *setting_p)
+static bool read_setting(reader_t *reader, symm_link_t link, coll_symm_setting_t *setting_p)
 {
     for (size_t s = 0; s < SETTINGS; ++s) {
-        if (0 == strcmp(reader->words[2], settings[s].name) && (gpu || settings[s].of_host)) {
+        if (0 == strcmp(reader->words[2], settings[s].name) &&
+            (SYMM_LINK_HOST != link || settings[s].of_host)) {
             *setting_p = (coll_symm_setting_t) s;
             return true;
         }
@@ -123,7 +133,7 @@ static bool is_there(const coll_symm_tuning_t *tuning, const coll_symm_tuning_li
 {
     for (int i = 0; i < tuning->count; ++i) {
         const coll_symm_tuning_line_t *other = &tuning->lines[i];
-        if (other->gpu == line->gpu && other->ranks == line->ranks &&
+        if (other->link == line->link && other->ranks == line->ranks &&
             other->setting == line->setting) {
             return true;
         }
@@ -135,11 +145,11 @@ static bool read_line(reader_t *reader, coll_symm_tuning_t *tuning)
 {
     coll_symm_tuning_line_t line;
     if (WORDS != reader->count) {
-        return complain(reader, "%s of four words: kind, ranks, setting, bytes",
+        return complain(reader, "%s of four words: link, ranks, setting, bytes",
                         WORDS > reader->count ? "fewer" : "more");
     }
-    if (!read_kind(reader, &line.gpu) || !read_ranks(reader, &line.ranks) ||
-        !read_setting(reader, line.gpu, &line.setting)) {
+    if (!read_link(reader, &line.link) || !read_ranks(reader, &line.ranks) ||
+        !read_setting(reader, line.link, &line.setting)) {
         return false;
     }
     if (!read_number(reader->words[3], UINT64_MAX, &line.bytes)) {
@@ -176,13 +186,13 @@ bool coll_symm_tuning_read(const char *text, coll_symm_tuning_t *tuning_p, char 
 }
 
 /* The line for so many ranks: that of the most ranks that are not more. NULL when there is none. */
-static const coll_symm_tuning_line_t *find_line(const coll_symm_tuning_t *tuning, bool gpu,
+static const coll_symm_tuning_line_t *find_line(const coll_symm_tuning_t *tuning, symm_link_t link,
                                                 int ranks, coll_symm_setting_t setting)
 {
     const coll_symm_tuning_line_t *best = NULL;
     for (int i = 0; i < tuning->count; ++i) {
         const coll_symm_tuning_line_t *line = &tuning->lines[i];
-        if (line->gpu == gpu && line->setting == setting && line->ranks <= ranks &&
+        if (line->link == link && line->setting == setting && line->ranks <= ranks &&
             (NULL == best || line->ranks > best->ranks)) {
             best = line;
         }
@@ -192,21 +202,18 @@ static const coll_symm_tuning_line_t *find_line(const coll_symm_tuning_t *tuning
 
 void coll_symm_tuning_apply(const coll_symm_tuning_t *tuning, int ranks, coll_symm_policy_t *policy)
 {
-    const struct {
-        bool gpu;
-        coll_symm_setting_t setting;
-        uint64_t *value;
-    } targets[] = {
-        {false, COLL_SYMM_ONE_SHOT_MAX, &policy->one_shot_max[0]},
-        {true, COLL_SYMM_ONE_SHOT_MAX, &policy->one_shot_max[1]},
-        {true, COLL_SYMM_COPY_ENGINE_MIN, &policy->copy_engine_min},
-        {true, COLL_SYMM_KERNEL_MAX, &policy->kernel_max},
+    uint64_t *const targets[SETTINGS] = {
+        [COLL_SYMM_ONE_SHOT_MAX] = policy->one_shot_max,
+        [COLL_SYMM_COPY_ENGINE_MIN] = policy->copy_engine_min,
+        [COLL_SYMM_KERNEL_MAX] = policy->kernel_max,
     };
-    for (size_t t = 0; t < sizeof(targets) / sizeof(targets[0]); ++t) {
-        const coll_symm_tuning_line_t *line =
-            find_line(tuning, targets[t].gpu, ranks, targets[t].setting);
-        if (NULL != line) {
-            *targets[t].value = line->bytes;
+    for (size_t s = 0; s < SETTINGS; ++s) {
+        for (symm_link_t link = SYMM_LINK_HOST; link < SYMM_LINK_COUNT; ++link) {
+            const coll_symm_tuning_line_t *line =
+                find_line(tuning, link, ranks, (coll_symm_setting_t) s);
+            if (NULL != line) {
+                targets[s][link] = line->bytes;
+            }
         }
     }
 }

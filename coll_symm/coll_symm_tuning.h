@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Tuning tables: at which sizes one path becomes better than another, by the kind of memory and the
- * number of ranks, as `symm_perf --tune` writes them. Pure; nothing here opens a file.
+ * Tuning tables: at which sizes one path becomes better than another, by the class of the link
+ * between the ranks and their number, as `symm_perf --tune` writes them. Pure; nothing here opens a
+ * file.
  *
- * A table is lines of four words, "cuda:device 2 one_shot_max 524288": kind of window memory,
- * ranks, setting, bytes. A line holds for that many ranks and more, up to the next line's for the
- * same kind and setting. "#" begins a comment, lines without a word mean nothing. Settings of
- * system are one_shot_max, of cuda:device one_shot_max, copy_engine_min and kernel_max; docs in
+ * A table is lines of four words, "nvlink 2 one_shot_max 524288": link, ranks, setting, bytes.
+ * Links are those of symm_link_t: host, same_gpu, nvlink, pcie; the worst between any two ranks
+ * counts. A line holds for that many ranks and more, up to the next line's for the same link and
+ * setting. "#" begins a comment, lines without a word mean nothing. The setting of host is
+ * one_shot_max, those of the others are one_shot_max, copy_engine_min and kernel_max; docs in
  * coll_symm_policy.c, whose parameters have the same names. */
 #ifndef COLL_SYMM_TUNING_H
 #define COLL_SYMM_TUNING_H
@@ -21,7 +23,7 @@ typedef enum coll_symm_setting {
 } coll_symm_setting_t;
 
 typedef struct coll_symm_tuning_line {
-    bool gpu;
+    symm_link_t link;
     int ranks;
     coll_symm_setting_t setting;
     uint64_t bytes;
@@ -37,7 +39,7 @@ typedef struct coll_symm_tuning {
 bool coll_symm_tuning_read(const char *text, coll_symm_tuning_t *tuning_p, char *message,
                            size_t len);
 
-/* Sets what the table says for so many ranks; leaves alone what it does not. */
+/* Sets what the table says for so many ranks, of all links; leaves alone what it does not. */
 void coll_symm_tuning_apply(const coll_symm_tuning_t *tuning, int ranks,
                             coll_symm_policy_t *policy);
 

@@ -29,10 +29,23 @@ extern "C" {
 /* Where a window's memory lives; the names are those of the info key's values. */
 typedef enum symm_kind { SYMM_KIND_SYSTEM, SYMM_KIND_CUDA_DEVICE, SYMM_KIND_COUNT } symm_kind_t;
 
+/* What joins a rank's device to the memory of a window's ranks, the best first: nothing, as it is
+ * host memory; nothing, as all of it is on the rank's own GPU; a link over which GPUs have atomics
+ * on each other's memory, as NVLink; one without, as PCIe, or what the driver does not tell. */
+typedef enum symm_link {
+    SYMM_LINK_HOST,
+    SYMM_LINK_SAME_GPU,
+    SYMM_LINK_NVLINK,
+    SYMM_LINK_PCIE,
+    SYMM_LINK_COUNT
+} symm_link_t;
+
 /* What symm_window_query() tells of a symmetric window. The addresses are valid in this process
  * until MPI_Win_free; they are device addresses when kind is SYMM_KIND_CUDA_DEVICE. */
 typedef struct symm_window_info {
     symm_kind_t kind;
+    symm_link_t link;  /* the worst between any two ranks; SYMM_LINK_HOST of windows on memory of
+                        * the program's own (MPI_Win_create) */
     int rank;          /* of the caller in the window's group */
     int size;          /* ranks of the window's group */
     uint32_t serial;   /* the window's number, alike on all ranks; none of their others has it */
@@ -118,6 +131,9 @@ SYMM_EXPORT int symm_plan_query(char *text, size_t len);
 
 /* "system", "cuda:device"; "?" when out of range. Static. */
 SYMM_EXPORT const char *symm_kind_name(symm_kind_t kind);
+
+/* "host", "same_gpu", "nvlink", "pcie"; "?" when out of range. Static. */
+SYMM_EXPORT const char *symm_link_name(symm_link_t link);
 
 #ifdef __cplusplus
 }

@@ -330,10 +330,21 @@ void symm_comm_remove_window(symm_window_t *window)
     (void) pthread_mutex_unlock(&table_lock);
 }
 
+static void note_link(symm_comm_t *comm, const symm_mapping_t *mapping)
+{
+    int link = (int) symm_mapping_link(mapping);
+    if (atomic_load(&comm->link) < link) {
+        atomic_store(&comm->link, link); /* one writer: under the lock, or in a collective */
+    }
+}
+
 /* Adds amount to the counts of comm that a live window is in. */
 static void count_for(symm_comm_t *comm, const symm_window_t *window, int amount)
 {
     bool usable = window->collectives && is_listed(comm, window);
+    if (usable) {
+        note_link(comm, window->mapping);
+    }
     atomic_fetch_add(&comm->live_windows, usable ? amount : 0);
     bool watched = usable || SYMM_KIND_CUDA_DEVICE == window->mapping->ops->kind;
     atomic_fetch_add(&comm->watch, watched ? amount : 0);
@@ -579,5 +590,6 @@ int symm_comm_make_scratch(symm_comm_t *comm, symm_scratch_t scratch, size_t byt
         return rc;
     }
     comm->scratch[scratch] = mapping;
+    note_link(comm, mapping);
     return MPI_SUCCESS;
 }

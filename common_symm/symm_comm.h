@@ -42,6 +42,9 @@ typedef struct symm_comm {
     /* Live windows for which a collective must look at its buffers: those above, and all on GPUs.
      * 0 sends every collective on its way. */
     _Atomic int watch;
+    /* The worst link, a symm_link_t, of the GPU memory that its collectives have had to do with;
+     * SYMM_LINK_HOST: of none yet. Changes as live_windows does. */
+    _Atomic int link;
     symm_comm_control_t *control; /* NULL until it is needed first */
     bool control_failed;          /* it cannot be made; alike on all ranks */
     /* The same ranks, for nonblocking collectives that others carry out once they are agreed on:

@@ -30,8 +30,8 @@ typedef struct symm_window_peer {
 typedef struct symm_window_control {
     uint64_t identity; /* of this block among all of the host; written before anybody maps it */
     _Alignas(SYMM_LINE_BYTES) symm_room_t room; /* lock_all against exclusive locks; all write */
-    /* 1: a rank's device has no atomics on another's memory; any may write that. */
-    _Alignas(SYMM_LINE_BYTES) _Atomic uint32_t no_atomics;
+    /* The worst symm_link_t between a rank's device and any rank's memory; all write. */
+    _Alignas(SYMM_LINE_BYTES) _Atomic uint32_t link;
     symm_window_peer_t peers[]; /* [size], then the posts, then who is inside the update gates */
 } symm_window_control_t;
 

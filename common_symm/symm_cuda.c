@@ -532,21 +532,22 @@ static bool cuda_reaches(symm_device_t *device, const void *ptr)
     return CUDA_SUCCESS == look_at(ptr, &facts) && is_of(device, &facts);
 }
 
-static bool cuda_has_atomics(const symm_device_t *device, const void *mapped)
+/* The driver tells of atomics between two GPUs, and nothing more of what joins them. */
+static symm_link_t cuda_link(const symm_device_t *device, const void *mapped)
 {
     pointer_facts_t facts;
     int native = 0;
     if (CUDA_SUCCESS != look_at(mapped, &facts) || 0 > facts.ordinal) {
-        return false;
+        return SYMM_LINK_PCIE;
     }
-    return facts.ordinal == device->ordinal ||
-           (MPI_SUCCESS ==
-                symm_cuda_check_log(SYMM_LOG_DEBUG,
-                                    symm_cuda.cuDeviceGetP2PAttribute(
-                                        &native, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
-                                        device->gpu, (CUdevice) facts.ordinal),
-                                    "cuDeviceGetP2PAttribute") &&
-            0 != native);
+    if (facts.ordinal == device->ordinal) {
+        return SYMM_LINK_SAME_GPU;
+    }
+    CUresult result =
+        symm_cuda.cuDeviceGetP2PAttribute(&native, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+                                          device->gpu, (CUdevice) facts.ordinal);
+    int rc = symm_cuda_check_log(SYMM_LOG_DEBUG, result, "cuDeviceGetP2PAttribute");
+    return MPI_SUCCESS == rc && 0 != native ? SYMM_LINK_NVLINK : SYMM_LINK_PCIE;
 }
 
 /* Whether pinned memory has for kernels the address that it has for the host. */
@@ -628,7 +629,7 @@ const symm_device_ops_t symm_cuda_ops = {
     .queue_progress = symm_cuda_queue_progress,
     .queue_passed = symm_cuda_queue_passed,
     .reaches = cuda_reaches,
-    .has_atomics = cuda_has_atomics,
+    .link = cuda_link,
     .pointer_kind = cuda_pointer_kind,
     .in_use = symm_cuda_in_use,
     .offer = symm_cuda_offer,

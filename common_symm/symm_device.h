@@ -201,9 +201,8 @@ typedef struct symm_device_ops {
     /* Whether kernels on device can read and write ptr, memory outside any window. */
     bool (*reaches)(symm_device_t *device, const void *ptr);
 
-    /* Whether the device's atomics on mapped memory are atomic to those of the other devices that
-     * have it mapped. False when that is not known. */
-    bool (*has_atomics)(const symm_device_t *device, const void *mapped);
+    /* What joins the device to mapped memory; SYMM_LINK_PCIE when that is not known. */
+    symm_link_t (*link)(const symm_device_t *device, const void *mapped);
 
     /* What ptr points to, by the driver's word; see symm_pointer_kind(). */
     symm_pointer_kind_t (*pointer_kind)(const void *ptr);
@@ -228,6 +227,13 @@ typedef struct symm_device_ops {
     /* Most sources or destinations of one reduction. */
     int max_ranks;
 } symm_device_ops_t;
+
+/* Whether a device's atomics on memory over that link are atomic to those of the other devices that
+ * have it mapped. */
+static inline bool symm_link_has_atomics(symm_link_t link)
+{
+    return SYMM_LINK_PCIE > link;
+}
 
 extern const symm_device_ops_t symm_host_ops;
 extern const symm_device_ops_t symm_cuda_ops; /* only in a library built with CUDA's headers */

@@ -309,11 +309,11 @@ static bool host_reaches(symm_device_t *device, const void *ptr)
     return SYMM_POINTER_HOST == symm_pointer_kind(ptr);
 }
 
-static bool host_has_atomics(const symm_device_t *device, const void *mapped)
+static symm_link_t host_link(const symm_device_t *device, const void *mapped)
 {
     (void) device;
     (void) mapped;
-    return true;
+    return SYMM_LINK_HOST;
 }
 
 static symm_pointer_kind_t host_pointer_kind(const void *ptr)
@@ -394,7 +394,7 @@ const symm_device_ops_t symm_host_ops = {
     .queue_progress = host_queue_wait,
     .queue_passed = host_queue_passed,
     .reaches = host_reaches,
-    .has_atomics = host_has_atomics,
+    .link = host_link,
     .pointer_kind = host_pointer_kind,
     .in_use = host_in_use,
     .offer = host_offer,

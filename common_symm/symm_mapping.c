@@ -317,17 +317,31 @@ int symm_mapping_zero_pad(symm_mapping_t *mapping, symm_error_t *error)
     return MPI_SUCCESS == rc ? rc : symm_error_set(error, rc, "cannot zero the signal pad");
 }
 
-/* Notes for all ranks if this one lacks atomics on some segment. */
-static void note_atomics(symm_mapping_t *mapping)
+/* Makes the link that all ranks see the worse of it and one of this rank's. Those who read it do
+ * after the agreement that follows. */
+static void note_link(symm_mapping_t *mapping, symm_link_t link)
+{
+    _Atomic uint32_t *worst = &mapping->control->link;
+    uint32_t seen = atomic_load_explicit(worst, memory_order_relaxed);
+    while (seen < (uint32_t) link &&
+           !atomic_compare_exchange_weak_explicit(worst, &seen, (uint32_t) link,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+static void note_links(symm_mapping_t *mapping)
 {
     for (int r = 0; r < mapping->layout.size; ++r) {
-        const char *at = mapping->range + mapping->layout.seg[r].offset;
-        if (0 < mapping->layout.seg[r].len && !mapping->ops->has_atomics(mapping->device, at)) {
+        if (0 == mapping->layout.seg[r].len) {
+            continue;
+        }
+        symm_link_t link =
+            mapping->ops->link(mapping->device, mapping->range + mapping->layout.seg[r].offset);
+        note_link(mapping, link);
+        if (!symm_link_has_atomics(link)) {
             symm_log(SYMM_LOG_DEBUG,
                      "%s: %s has no atomics on rank %d's memory: updates take turns instead",
                      mapping->work->what, mapping->ops->describe(mapping->device), r);
-            /* Those who read it do after the agreement that follows. */
-            atomic_store_explicit(&mapping->control->no_atomics, 1, memory_order_relaxed);
         }
     }
 }
@@ -335,7 +349,7 @@ static void note_atomics(symm_mapping_t *mapping)
 /* Step 5, local: a queue, and a clean signal pad. */
 static int finish(symm_mapping_t *mapping)
 {
-    note_atomics(mapping);
+    note_links(mapping);
     int rc = mapping->ops->queue_create(mapping->device, &mapping->queue, &mapping->work->error);
     return MPI_SUCCESS == rc ? symm_mapping_zero_pad(mapping, &mapping->work->error) : rc;
 }

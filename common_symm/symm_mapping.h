@@ -57,6 +57,12 @@ void symm_mapping_destroy(symm_mapping_t *mapping);
 bool symm_mapping_serves(const symm_mapping_t *mapping, const symm_device_ops_t *ops,
                          const symm_device_t *device, const symm_layout_t *layout);
 
+/* The worst link between a rank's device and any rank's memory, alike on all ranks. */
+static inline symm_link_t symm_mapping_link(const symm_mapping_t *mapping)
+{
+    return (symm_link_t) atomic_load_explicit(&mapping->control->link, memory_order_relaxed);
+}
+
 static inline void *symm_mapping_data(const symm_mapping_t *mapping, int rank)
 {
     return mapping->range + mapping->layout.data[rank].offset;

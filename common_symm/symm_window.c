@@ -361,6 +361,22 @@ const char *symm_kind_name(symm_kind_t kind)
     }
 }
 
+const char *symm_link_name(symm_link_t link)
+{
+    switch (link) {
+    case SYMM_LINK_HOST:
+        return "host";
+    case SYMM_LINK_SAME_GPU:
+        return "same_gpu";
+    case SYMM_LINK_NVLINK:
+        return "nvlink";
+    case SYMM_LINK_PCIE:
+        return "pcie";
+    default:
+        return "?";
+    }
+}
+
 int symm_pointer_query(const void *ptr, size_t len, MPI_Win *win_p)
 {
     if (NULL == win_p) {
@@ -385,6 +401,7 @@ int symm_window_query(MPI_Win win, symm_window_info_t *info_p)
     }
     *info_p = (symm_window_info_t){
         .kind = window->kind,
+        .link = symm_mapping_link(window->mapping),
         .rank = window->rank,
         .size = window->size,
         .serial = window->serial,

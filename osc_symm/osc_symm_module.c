@@ -45,8 +45,7 @@ static const ompi_osc_base_module_t module_table = {
  * different with memory of the program's own. NULL when memory is short. */
 static osc_symm_target_t *describe_targets(const symm_window_t *window)
 {
-    const symm_window_control_t *control = window->mapping->control;
-    bool locked = 0 != atomic_load_explicit(&control->no_atomics, memory_order_relaxed);
+    bool locked = !symm_link_has_atomics(symm_mapping_link(window->mapping));
     osc_symm_target_t *targets = calloc((size_t) window->size, sizeof(*targets));
     for (int r = 0; NULL != targets && r < window->size; ++r) {
         targets[r] = (osc_symm_target_t){.base = symm_window_base(window, r),

@@ -299,7 +299,8 @@ static void reach_memory(connection_t *c, reach_record_t *mine)
             address = map_memory(c, r);
         }
         if (NULL != address && SYMM_KIND_CUDA_DEVICE == target->kind && 0 < target->size) {
-            mine->atomics = mine->atomics && c->own->gpu_ops->has_atomics(c->own->device, address);
+            mine->atomics = mine->atomics &&
+                            symm_link_has_atomics(c->own->gpu_ops->link(c->own->device, address));
         }
         target->base = NULL != address ? address : (char *) (uintptr_t) c->records[r].base;
         if (size <= MAPPED_RANKS_MAX) {

@@ -28,6 +28,7 @@ static void take_descriptor(fuzz_input_t *input, const coll_symm_descriptor_t *f
         d->policy = fuzz_below(input, 2);
     }
     d->flags = (uint8_t) fuzz_below(input, 16);
+    d->link = (uint8_t) (fuzz_below(input, SYMM_LINK_COUNT) & 15);
     d->send_place = (uint8_t) (fuzz_below(input, COLL_SYMM_NOWHERE + 1) & 15);
     d->recv_place = (uint8_t) (fuzz_below(input, COLL_SYMM_NOWHERE + 1) & 15);
     d->send_window = fuzz_below(input, 3);
@@ -78,13 +79,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     coll_symm_plan_t plan, again;
     int size = 1 + (int) fuzz_below(&input, RANKS_MAX);
     coll_symm_policy_t policy = {
-        .one_shot_max = {fuzz_below(&input, 65536), fuzz_below(&input, 65536)},
         .gpu_max_ranks = 1 + (int) fuzz_below(&input, RANKS_MAX),
         .scratch_bytes = fuzz_below(&input, 65536),
         .algorithm = (coll_symm_algorithm_t) fuzz_below(&input, COLL_SYMM_TWO_SHOT + 1),
         .max_multiprocessors = 1 + fuzz_below(&input, 200),
-        .kernel_max = fuzz_below(&input, 65536),
     };
+    for (int link = 0; link < SYMM_LINK_COUNT; ++link) {
+        policy.one_shot_max[link] = fuzz_below(&input, 65536);
+        policy.copy_engine_min[link] = fuzz_below(&input, 65536);
+        policy.kernel_max[link] = fuzz_below(&input, 65536);
+    }
     for (int r = 0; r < size; ++r) {
         take_descriptor(&input, 0 == r ? NULL : &all[0], &all[r]);
     }
@@ -93,7 +97,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     coll_symm_plan_choose(all, size, &policy, &plan);
     coll_symm_plan_choose(all, size, &policy, &again);
     FUZZ_CHECK(plan.path == again.path && plan.place == again.place && plan.code == again.code &&
-               plan.stage == again.stage);
+               plan.stage == again.stage && plan.link == again.link);
+    FUZZ_CHECK((SYMM_LINK_HOST == plan.link) == (COLL_SYMM_WINDOW_CUDA != plan.place));
     check_plan(&plan, all, size);
     check_slices(&input);
     return 0;

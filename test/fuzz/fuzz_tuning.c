@@ -14,7 +14,8 @@ static void check_line(const coll_symm_tuning_line_t *line)
 {
     FUZZ_CHECK(0 < line->ranks);
     FUZZ_CHECK(COLL_SYMM_KERNEL_MAX >= line->setting);
-    FUZZ_CHECK(line->gpu || COLL_SYMM_ONE_SHOT_MAX == line->setting);
+    FUZZ_CHECK(SYMM_LINK_COUNT > line->link);
+    FUZZ_CHECK(SYMM_LINK_HOST != line->link || COLL_SYMM_ONE_SHOT_MAX == line->setting);
 }
 
 static void check_table(const coll_symm_tuning_t *tuning, int ranks)

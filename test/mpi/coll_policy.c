@@ -136,6 +136,19 @@ static void number_of_multiprocessors(void)
     CHECK_OK(MPI_Comm_free(&comm));
 }
 
+/* "table" takes back what was said before. */
+static void sizes_by_the_table(void)
+{
+    MPI_Comm comm = comm_with("coll_symm_kernel_max", "100");
+    set(comm, "coll_symm_one_shot_max", "7,table");
+    check_shown(comm, "coll_symm_one_shot_max", "7,table");
+    gather(comm, BYTES, on_gpu() ? "copy_push_ce" : "copy_pull_host");
+    set(comm, "coll_symm_kernel_max", "table");
+    check_shown(comm, "coll_symm_kernel_max", "table");
+    gather(comm, BYTES, by_default());
+    CHECK_OK(MPI_Comm_free(&comm));
+}
+
 static void values_that_are_none(void)
 {
     static const char *const keys[] = {"coll_symm_algorithm", "coll_symm_copy_engine_only",
@@ -173,6 +186,7 @@ int main(int argc, char **argv)
         MT_RUN(algorithm_of_data_movements);
         MT_RUN(key_at_creation);
         MT_RUN(copy_engines_alone);
+        MT_RUN(sizes_by_the_table);
         MT_RUN(number_of_multiprocessors);
         MT_RUN(values_that_are_none);
         MT_RUN(ranks_that_were_told_different_things);

@@ -136,7 +136,8 @@ static symm_comm_t *comm_of(int i, int size, const uint64_t *members)
 static void subsets_see_a_window(void **state)
 {
     static const uint64_t all[] = {7, 5, 3, 9}, some[] = {9, 5}, others[] = {5, 4};
-    symm_mapping_t mapping = {.ops = symm_device_ops(SYMM_KIND_SYSTEM)};
+    symm_window_control_t control = {.link = SYMM_LINK_NVLINK};
+    symm_mapping_t mapping = {.ops = symm_device_ops(SYMM_KIND_SYSTEM), .control = &control};
     (void) state;
     symm_comm_t *owner = comm_of(0, 4, all);
     symm_comm_t *subset = comm_of(1, 2, some);
@@ -152,10 +153,12 @@ static void subsets_see_a_window(void **state)
         assert_ptr_equal(symm_comm_find_window(sees[i], 6), &window);
         assert_int_equal(sees[i]->live_windows, 1);
         assert_int_equal(sees[i]->watch, 1);
+        assert_int_equal(sees[i]->link, SYMM_LINK_NVLINK);
     }
     for (int i = 0; i < 2; ++i) {
         assert_null(symm_comm_find_window(blind[i], 6));
         assert_int_equal(blind[i]->live_windows, 0);
+        assert_int_equal(blind[i]->link, SYMM_LINK_HOST);
         assert_int_equal(blind[i]->watch, 0); /* host memory is nobody's trouble */
         end_comm(blind[i]);
     }
@@ -170,10 +173,35 @@ static void subsets_see_a_window(void **state)
     }
 }
 
+/* The worst stays known. */
+static void the_worst_link_counts(void **state)
+{
+    static const symm_link_t links[] = {SYMM_LINK_HOST, SYMM_LINK_NVLINK, SYMM_LINK_SAME_GPU,
+                                        SYMM_LINK_PCIE, SYMM_LINK_HOST};
+    symm_link_t worst = SYMM_LINK_HOST;
+    (void) state;
+    symm_comm_t *comm = new_comm(0);
+    for (uint32_t i = 0; i < sizeof(links) / sizeof(links[0]); ++i) {
+        symm_window_control_t control = {.link = (uint32_t) links[i]};
+        symm_mapping_t mapping = {.ops = symm_device_ops(SYMM_KIND_SYSTEM), .control = &control};
+        symm_window_t window = {
+            .comm = comm, .serial = i + 1, .collectives = true, .mapping = &mapping};
+        worst = worst < links[i] ? links[i] : worst;
+        assert_int_equal(symm_comm_add_window(&window), MPI_SUCCESS);
+        symm_comm_count_window(&window, true);
+        assert_int_equal(comm->link, worst);
+        symm_comm_count_window(&window, false);
+        symm_comm_remove_window(&window);
+        assert_int_equal(comm->link, worst);
+    }
+    end_comm(comm);
+}
+
 static void windows_are_not_shared_among_threads(void **state)
 {
     static const uint64_t all[] = {1, 2};
-    symm_mapping_t mapping = {.ops = symm_device_ops(SYMM_KIND_SYSTEM)};
+    symm_window_control_t control = {.link = SYMM_LINK_NVLINK};
+    symm_mapping_t mapping = {.ops = symm_device_ops(SYMM_KIND_SYSTEM), .control = &control};
     (void) state;
     symm_comm_t *owner = comm_of(0, 2, all), *twin = comm_of(1, 2, all);
     symm_window_t window = {.comm = owner, .serial = 1, .collectives = true, .mapping = &mapping};
@@ -386,6 +414,7 @@ int main(void)
         cmocka_unit_test(detached_state_is_not_found),
         cmocka_unit_test(windows_are_found_by_number),
         cmocka_unit_test(subsets_see_a_window),
+        cmocka_unit_test(the_worst_link_counts),
         cmocka_unit_test(windows_are_not_shared_among_threads),
         cmocka_unit_test_setup(freed_mapping_is_kept_and_taken, set_up),
         cmocka_unit_test_setup(oldest_match_comes_first, set_up),

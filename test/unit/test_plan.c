@@ -18,9 +18,10 @@
 #define ONE_SHOT_MAX_HOST 1000
 #define ONE_SHOT_MAX_GPU  2000
 
-static coll_symm_policy_t policy = {.one_shot_max = {ONE_SHOT_MAX_HOST, ONE_SHOT_MAX_GPU},
-                                    .copy_engine_min = UINT64_MAX,
-                                    .gpu_max_ranks = RANKS};
+static coll_symm_policy_t policy = {
+    .one_shot_max = {ONE_SHOT_MAX_HOST, ONE_SHOT_MAX_GPU, ONE_SHOT_MAX_GPU, ONE_SHOT_MAX_GPU},
+    .copy_engine_min = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
+    .gpu_max_ranks = RANKS};
 
 static coll_symm_descriptor_t all[64];
 
@@ -187,6 +188,13 @@ static void allreduce_with_scratch(void **state)
     policy.scratch_bytes = 0;
 }
 
+static void set_copy_engine_min(uint64_t bytes)
+{
+    for (symm_link_t link = SYMM_LINK_HOST; link < SYMM_LINK_COUNT; ++link) {
+        policy.copy_engine_min[link] = bytes;
+    }
+}
+
 static void two_shot_by_copy_engine(void **state)
 {
     (void) state;
@@ -199,14 +207,14 @@ static void two_shot_by_copy_engine(void **state)
     show_alike(COLL_SYMM_ALLREDUCE, device, gpu_window, 1 << 20);
     set_all(0, COLL_SYMM_COPY_ENGINE);
     assert_path(CE);
-    policy.copy_engine_min = 1 << 20; /* from here on by default, too */
+    set_copy_engine_min(1 << 20); /* from here on by default, too */
     show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, 1 << 20);
     assert_path(CE);
     set_all(0, COLL_SYMM_TWO_SHOT);
     assert_path(TWO);
     show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, (1 << 20) - 1);
     assert_path(TWO);
-    policy.copy_engine_min = UINT64_MAX;
+    set_copy_engine_min(UINT64_MAX);
     show_alike(COLL_SYMM_ALLREDUCE, gpu_window, device, 1 << 20); /* it writes peers' outputs */
     set_all(0, COLL_SYMM_COPY_ENGINE);
     assert_path(ONE);
@@ -327,8 +335,46 @@ static void policies_that_differ_show(void **state)
     other.algorithm = COLL_SYMM_NEXT;
     assert_int_not_equal(coll_symm_policy_sum(&policy), coll_symm_policy_sum(&other));
     other = policy;
-    other.one_shot_max[1] ^= 4096;
-    assert_int_not_equal(coll_symm_policy_sum(&policy), coll_symm_policy_sum(&other));
+    for (symm_link_t link = SYMM_LINK_HOST; link < SYMM_LINK_COUNT; ++link) {
+        other = policy;
+        other.one_shot_max[link] ^= 4096;
+        assert_int_not_equal(coll_symm_policy_sum(&policy), coll_symm_policy_sum(&other));
+        other = policy;
+        other.copy_engine_min[link] ^= 4096;
+        assert_int_not_equal(coll_symm_policy_sum(&policy), coll_symm_policy_sum(&other));
+    }
+}
+
+/* The worst link that any rank knows of counts, the worst of all where none does, and on the host
+ * none at all. */
+static void sizes_by_link(void **state)
+{
+    coll_symm_policy_t before = policy;
+    (void) state;
+    for (symm_link_t link = SYMM_LINK_HOST; link < SYMM_LINK_COUNT; ++link) {
+        policy.one_shot_max[link] = 1000 * (uint64_t) (link + 1);
+        policy.copy_engine_min[link] = 100000 * (uint64_t) (link + 1);
+    }
+    policy.scratch_bytes = 1 << 20;
+    for (symm_link_t worst = SYMM_LINK_HOST; worst < SYMM_LINK_COUNT; ++worst) {
+        symm_link_t used = SYMM_LINK_HOST == worst ? SYMM_LINK_PCIE : worst;
+        const uint64_t one = 1000 * (uint64_t) (used + 1), ce = 100000 * (uint64_t) (used + 1);
+        const struct {
+            uint64_t bytes;
+            coll_symm_path_t path;
+        } cases[] = {{one, ONE}, {one + 1, TWO}, {ce - 1, TWO}, {ce, CE}};
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
+            show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, cases[i].bytes);
+            all[RANKS - 1].link = (uint8_t) worst & 0xf;
+            assert_path(cases[i].path);
+            assert_int_equal(choose(RANKS).link, used);
+        }
+        show_alike(COLL_SYMM_ALLREDUCE, host_window, host_window, 1001);
+        all[RANKS - 1].link = (uint8_t) worst & 0xf;
+        assert_path(TWO);
+        assert_int_equal(choose(RANKS).link, SYMM_LINK_HOST);
+    }
+    policy = before;
 }
 
 /* All ranks pass windows of that kind, one of them a datatype with gaps. */
@@ -886,6 +932,7 @@ int main(void)
         cmocka_unit_test(counts_per_rank),
         cmocka_unit_test(policies_that_differ_show),
         cmocka_unit_test(datatypes_with_gaps),
+        cmocka_unit_test(sizes_by_link),
         cmocka_unit_test(a_rank_without_scratch),
         cmocka_unit_test(scratch_for_nonblocking_calls),
         cmocka_unit_test(pieces_of_scratch),

@@ -23,6 +23,7 @@ folder=${1:-measurements}
 test $# -gt 0 && shift
 wanted=" $* "
 time=${SYMM_TIME:-0.1}
+binding="--bind-to core"
 done_runs=0
 failed_runs=0
 
@@ -56,7 +57,8 @@ run() {
         return
     fi
     started=$(date +%s)
-    timeout -k 5 "$limit" "${MPIRUN:-mpirun}" -np 2 --bind-to core "$@" > "$folder/$name.log" 2>&1
+    # shellcheck disable=SC2086  # several arguments
+    timeout -k 5 "$limit" "${MPIRUN:-mpirun}" -np 2 $binding "$@" > "$folder/$name.log" 2>&1
     status=$?
     if test "$status" -eq 0; then
         done_runs=$((done_runs + 1))
@@ -88,25 +90,28 @@ collectives=allreduce,allgather,reduce_scatter,alltoall,bcast,reduce,gather,scat
 updates=put,get,put_many,put_rows,get_rows,accumulate,fetch
 
 # Checking every element of the largest sizes would take longer than measuring them.
-gpu gpu_small 60 --peers nccl,nccl_symm --ops $collectives,barrier --placement both \
+gpu gpu_small 100 --peers nccl,nccl_symm --ops $collectives,allgather_rows,barrier --placement both \
     --min 16 --max 16M --factor 4 --verify
-gpu gpu_large 60 --peers nccl,nccl_symm --ops $collectives --placement both --min 64M --max 256M --factor 4
+gpu gpu_large 120 --peers nccl,nccl_symm --ops $collectives,allgather_rows --placement both \
+    --min 64M --max 256M --factor 4
 gpu gpu_overlap 60 --peers nccl,nccl_symm --overlap --min 16M --max 256M --factor 4 --verify
 gpu gpu_rma 60 --peers memcpy --ops $updates --factor 8 --max 256M
 # NCCL's copy engines, which it uses for symmetric buffers when told to.
 NCCL_CTA_POLICY=2
 export NCCL_CTA_POLICY
-gpu gpu_ce 40 --peers nccl_symm --ops allgather,alltoall,bcast,gather,scatter --min 1M --max 256M --factor 4
+gpu gpu_ce 60 --peers nccl_symm --ops allgather,alltoall,bcast,gather,scatter --min 1M --max 256M --factor 4
 gpu gpu_ce_overlap 40 --peers nccl_symm --overlap --min 16M --max 256M --factor 4 --verify
 unset NCCL_CTA_POLICY
 run gpu_tuning 40 --mca osc symm "$perf" --kind cuda:device --tune="$folder/gpu_tuning.txt" --max 64M
 
-# mpi4py must take the MPI that mpirun belongs to.
+# mpi4py must take the MPI that mpirun belongs to; PyTorch's threads want cores of their own.
 MPI4PY_LIBMPI=$(ldd "$perf" "$build/bench/.libs/symm_perf" 2> /dev/null | sed -n 's/.*libmpi\.so[.0-9]* => \([^ ]*\).*/\1/p' | head -n 1)
 export MPI4PY_LIBMPI
+test "$(nproc)" -lt 8 || binding="--map-by slot:PE=4 --bind-to core"
 run gpu_torch 90 --mca osc symm "${PYTHON:-python3}" "$symm_root/bench/torch_symm.py" --time "$time" \
     --csv "$folder/gpu_torch.csv"
 
+binding="--bind-to core"
 measure host_collectives 90 --kind system --peers default --ops $collectives,barrier --max 64M --factor 8 --verify
 measure host_rma 60 --kind system --peers default --ops put,get,put_many,put_rows,accumulate,fetch \
     --max 1M --factor 8

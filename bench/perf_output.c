@@ -174,9 +174,8 @@ void perf_output_figures(const char *op, const char *manner, size_t bytes, const
     }
 }
 
-static perf_rates_t rates_of(const perf_case_t *c, const perf_result_t *result)
+perf_rates_t perf_output_rates(const perf_case_t *c, double seconds)
 {
-    double seconds = result->time.median;
     return (perf_rates_t){perf_case_algorithm_gbs(c, perf_world.size, seconds),
                           perf_case_bus_gbs(c, perf_world.size, seconds)};
 }
@@ -191,7 +190,7 @@ void perf_output_row(const perf_case_t *c, const perf_series_t *series,
     for (int i = 0; i < count; ++i) {
         if (results[i].measured) {
             perf_output_figures(perf_op_name(c->op), perf_case_manner(c), c->bytes, series[i].name,
-                                &results[i], rates_of(c, &results[i]));
+                                &results[i], perf_output_rates(c, results[i].time.median));
         }
     }
 }

@@ -37,6 +37,9 @@ typedef struct perf_rates {
     double algorithm_gbs, bus_gbs;
 } perf_rates_t;
 
+/* Those of a call of c that takes so long. */
+perf_rates_t perf_output_rates(const perf_case_t *c, double seconds);
+
 /* A row of the CSV file, if there is one. */
 void perf_output_figures(const char *op, const char *manner, size_t bytes, const char *contestant,
                          const perf_result_t *result, perf_rates_t rates);

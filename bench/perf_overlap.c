@@ -37,9 +37,9 @@ static const manner_t manners[MANNERS] = {
 };
 
 /* Seconds, of the slowest rank. */
-enum { COMPUTE, CALL, BOTH, PARTS };
+enum { COMPUTE, START, CALL, BOTH, PARTS };
 
-static const char *const part_names[PARTS] = {"compute", "call", "both"};
+static const char *const part_names[PARTS] = {"compute", "start", "call", "both"};
 
 /* Of one contestant at one size. */
 typedef struct overlap {
@@ -48,7 +48,8 @@ typedef struct overlap {
     perf_result_t results[MANNERS][PARTS];
 } overlap_t;
 
-/* The kernel's time is the GPU's, the others' the host's from before the start on. */
+/* The kernel's time is the GPU's, the others' the host's from before the start on: until that
+ * returns, until the call is done, until both are. */
 static void run_once(perf_series_t *series, const perf_case_t *c, const manner_t *manner,
                      double seconds[PARTS])
 {
@@ -58,6 +59,7 @@ static void run_once(perf_series_t *series, const perf_case_t *c, const manner_t
     if (manner->calls) {
         series->start(series, c);
     }
+    seconds[START] = perf_stats_now() - start;
     if (manner->computes) {
         perf_busy_start();
     }
@@ -147,13 +149,13 @@ static void print(const overlap_t *o, const perf_series_t *series, const perf_ca
             (void) snprintf(beside, sizeof(beside), "%8.1f %8.1f", median(o, m, CALL) * 1e6,
                             perf_case_bus_gbs(c, perf_world.size, median(o, m, CALL)));
         }
-        perf_output_line("%10zu %10s %8s %8.1f %8.1f %7.2f%% | %8.1f %8.1f %s | %8.1f %6.1f%%%s",
-                         c->bytes, series->name, manners[m].name, compute * 1e6,
-                         median(o, m, COMPUTE) * 1e6, (median(o, m, COMPUTE) / compute - 1) * 100,
-                         call * 1e6, perf_case_bus_gbs(c, perf_world.size, call), beside,
-                         median(o, m, BOTH) * 1e6,
-                         (compute + call - median(o, m, BOTH)) / shorter * 100,
-                         0 == o->results[0][0].wrong ? "" : " WRONG");
+        perf_output_line(
+            "%10zu %10s %8s %8.1f %8.1f %7.2f%% | %8.1f %8.1f %8.1f %s | %8.1f %6.1f%%%s", c->bytes,
+            series->name, manners[m].name, compute * 1e6, median(o, m, COMPUTE) * 1e6,
+            (median(o, m, COMPUTE) / compute - 1) * 100, median(o, CALL_ALONE, START) * 1e6,
+            call * 1e6, perf_case_bus_gbs(c, perf_world.size, call), beside,
+            median(o, m, BOTH) * 1e6, (compute + call - median(o, m, BOTH)) / shorter * 100,
+            0 == o->results[0][0].wrong ? "" : " WRONG");
     }
 }
 
@@ -162,6 +164,8 @@ static bool is_row(int manner, int part)
     switch (part) {
     case COMPUTE:
         return manners[manner].computes;
+    case START:
+        return CALL_ALONE == manner;
     case CALL:
         return CALL_ALONE == manner || POLLED == manner;
     default:
@@ -169,20 +173,27 @@ static bool is_row(int manner, int part)
     }
 }
 
+static void write_row(const overlap_t *ours, overlap_t *o, const perf_series_t *series,
+                      const perf_case_t *c, int m, int p)
+{
+    char manner[32];
+    perf_result_t *result = &o->results[m][p];
+    perf_rates_t rates = {0};
+    if (CALL == p) {
+        rates = perf_output_rates(c, median(o, m, p));
+    }
+    result->ratio = median(ours, m, p) / median(o, m, p);
+    (void) snprintf(manner, sizeof(manner), "%s %s", part_names[p], manners[m].name);
+    perf_output_figures("overlap", manner, c->bytes, series->name, result, rates);
+}
+
 static void write_rows(const overlap_t *ours, overlap_t *o, const perf_series_t *series,
                        const perf_case_t *c)
 {
     for (int m = 0; m < MANNERS; ++m) {
         for (int p = 0; p < PARTS; ++p) {
-            perf_result_t *result = &o->results[m][p];
-            char manner[32];
-            double gbs = CALL == p ? perf_case_bus_gbs(c, perf_world.size, median(o, m, p)) : 0;
-            result->ratio = median(ours, m, p) / median(o, m, p);
-            (void) snprintf(manner, sizeof(manner), "%s %s", part_names[p], manners[m].name);
             if (is_row(m, p)) {
-                perf_output_figures(
-                    "overlap", manner, c->bytes, series->name, result,
-                    (perf_rates_t){gbs * perf_world.size / (perf_world.size - 1), gbs});
+                write_row(ours, o, series, c, m, p);
             }
         }
     }
@@ -207,9 +218,9 @@ static void print_head(void)
                      "tests the call until it is done, \"tested\": %d times, \"untested\": it only "
                      "waits, after the kernel",
                      FEW_TESTS);
-    perf_output_line("#%9s %10s %8s %8s %8s %8s | %8s %8s %8s %8s | %8s %7s", "bytes", "", "",
-                     "compute", "beside", "slowed", "call", "bus", "beside", "bus", "both",
-                     "hidden");
+    perf_output_line("#%9s %10s %8s %8s %8s %8s | %8s %8s %8s %8s %8s | %8s %7s", "bytes", "", "",
+                     "compute", "beside", "slowed", "returns", "call", "bus", "beside", "bus",
+                     "both", "hidden");
 }
 
 static void measure_all(const perf_options_t *options, perf_series_t *series, int count,

@@ -86,7 +86,7 @@ def value(rows, contestant, column="median_us"):
 
 
 OVERLAP_HEAD = ["size of a part", "", "MPI_Test", "compute alone, us", "beside, us", "slowed by",
-                "call alone, us", "GB/s", "beside, us", "GB/s", "both, us", "hidden"]
+                "call returns, us", "call alone, us", "GB/s", "beside, us", "GB/s", "both, us", "hidden"]
 
 
 def overlap_row(size, who, name, parts):
@@ -96,7 +96,7 @@ def overlap_row(size, who, name, parts):
     compute, beside, both = us("compute alone"), us(f"compute {name}"), us(f"both {name}")
     call = us("call alone")
     cells = [size_name(size), who, name, number(compute), number(beside),
-             f"{(beside / compute - 1) * 100:.1f} %", number(call),
+             f"{(beside / compute - 1) * 100:.1f} %", number(us("start alone")), number(call),
              f"{value(parts['call alone'], who, 'bus_gbs'):.0f}"]
     polled = parts.get(f"call {name}")
     cells += [number(value(polled, who)), f"{value(polled, who, 'bus_gbs'):.0f}"] if polled else ["", ""]

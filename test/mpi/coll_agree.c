@@ -530,6 +530,23 @@ static void buffers_in_another_communicators_window(void)
     CHECK_OK(MPI_Comm_free(&dup));
 }
 
+/* A window on memory of another one's: collectives find the one that the memory is of. */
+static void window_over_a_window(void)
+{
+    MPI_Win over;
+    CHECK_OK(MPI_Win_create(room_of(&first, 1), (MPI_Aint) ROOM, 4, MPI_INFO_NULL, MPI_COMM_WORLD,
+                            &over));
+    for (int i = 0; i < 4; ++i) {
+        size_t count = 0 == i % 2 ? FEW : MANY;
+        reduce(room_of(&first, 0), room_of(&first, 1), count, MPI_COMM_WORLD, SERVED);
+        reduce(room_of(&first, 1), room_of(&second, 1), count, old_dup, SERVED);
+        gather(room_of(&first, 0), room_of(&first, 1), count / (size_t) mt_size, MPI_COMM_WORLD,
+               SERVED);
+    }
+    CHECK_OK(MPI_Win_free(&over));
+    reduce(room_of(&first, 0), room_of(&first, 1), MANY, MPI_COMM_WORLD, SERVED);
+}
+
 /* To merge it Open MPI calls collectives of its parts, with datatypes that are nobody's. */
 static void intercommunicator_is_left_alone(void)
 {
@@ -836,6 +853,7 @@ int main(int argc, char **argv)
         MT_RUN(communicators_inside_a_window_use_it);
         MT_RUN(communicator_outside_the_window_is_left_alone);
         MT_RUN(buffers_in_another_communicators_window);
+        MT_RUN(window_over_a_window);
         MT_RUN(intercommunicator_is_left_alone);
         MT_RUN(user_operations);
         MT_RUN(predefined_pairs);

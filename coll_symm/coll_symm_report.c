@@ -38,6 +38,13 @@ static bool is_new(const coll_symm_call_t *call)
     return true;
 }
 
+/* Data of small calls comes with the agreement, wherever it lies. */
+static bool is_in_windows(const coll_symm_call_t *call)
+{
+    bool passes_window = 0 < call->mine.send_window || 0 < call->mine.recv_window;
+    return passes_window && COLL_SYMM_PUSH_SLOT != call->plan.path;
+}
+
 static void count(const coll_symm_call_t *call)
 {
     if (COLL_SYMM_MISMATCH == call->plan.path) {
@@ -47,6 +54,7 @@ static void count(const coll_symm_call_t *call)
         SYMM_COUNT(collectives_staged, call->plan.stage ? 1 : 0);
     } else {
         SYMM_COUNT(collectives, 1);
+        SYMM_COUNT(collectives_in_windows, is_in_windows(call) ? 1 : 0);
     }
 }
 

@@ -106,6 +106,8 @@ SYMM_EXPORT int symm_op(MPI_Op op, MPI_Op *op_p);
     SYMM_COUNTER(kernels, "kernels launched on GPUs")                                              \
     SYMM_COUNTER(kernels_again, "of these, with all parameters as in an earlier launch")           \
     SYMM_COUNTER(collectives, "collectives served on symmetric memory")                            \
+    SYMM_COUNTER(collectives_in_windows,                                                           \
+                 "of these, done in windows that this rank's buffers are in")                      \
     SYMM_COUNTER(collectives_passed, "agreed collectives passed to the next component")            \
     SYMM_COUNTER(collectives_staged, "passed collectives whose device buffers were staged")        \
     SYMM_COUNTER(collectives_mismatched, "collectives whose arguments differed between ranks")

@@ -450,6 +450,9 @@ static void every_family_is_chosen(void)
         CHECK_OK(MPI_Allreduce(memory, memory + AREA, (int) expected[i].count, MPI_FLOAT, MPI_MAX,
                                MPI_COMM_WORLD));
         CHECK_SERVED(&before, expected[i].family);
+        bool in_window = 0 != strcmp("low_latency", expected[i].family);
+        CHECK_INT(before.collectives_in_windows + (in_window ? 1 : 0),
+                  mt_stats().collectives_in_windows);
     }
 }
 

@@ -7,6 +7,7 @@
 #   SYMM_SUITE_BUILDDIR    the build folder of symm, whose components are tested     [.]
 #   SYMM_SUITE_OSC         value of --mca osc; "stock" for what Open MPI itself does [symm]
 #   SYMM_SUITE_MPIRUN_ARGS further arguments of mpirun, split at blanks
+#   SYMM_SUITE_MEMORY      "window": programs' memory is in a window, see run_mpich.sh
 #   SYMM_SUITE_TIMEOUT     seconds for one test                                      [180]
 #   SYMM_SUITE_ONLY        an extended regular expression of names; others are left out
 #   MPIRUN                 mpirun                                                    [in PATH]

@@ -6,7 +6,15 @@
 #
 # PART is rma or coll, SCRATCH a folder for builds and logs, SOURCE an unpacked source package `mpich` (by
 # default it is fetched into SCRATCH). A line a test, then the counts. lib.sh tells the environment. Tests
-# that fail for reasons outside the components are named in mpich_PART.expected.
+# that fail for reasons outside the components are named in mpich_PART.expected, as words or whole lines of
+# the list.
+#
+# With SYMM_SUITE_MEMORY=window the memory that programs ask for is that of a symmetric window
+# (window_memory.c), and collectives work in there whatever their size; those named in mpich_PART.window
+# must have had some that did.
+#
+# Results stay in SCRATCH/mpich-PART.WAY, WAY being stock, symm or window. After a run without the components
+# (SYMM_SUITE_OSC=stock) the other runs tell what passed there and fails here.
 
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
@@ -19,8 +27,13 @@ source=${3:-$(fetch_source mpich "$scratch")} || exit 2
 source=$(cd "$source" && pwd) || exit 2
 test -x "$source/test/mpi/configure" || fail "$source is no source of MPICH"
 build=$scratch/build-mpich
-logs=$scratch/logs-mpich-$part
 expected=$here/mpich_$part.expected
+users=$here/mpich_$part.window
+way=symm
+test "$suite_osc" = "stock" && way=stock
+test "$SYMM_SUITE_MEMORY" = "window" && way=window
+logs=$scratch/logs-mpich-$part-$way
+results=$scratch/mpich-$part
 mkdir -p "$build" "$logs"
 
 # Compiler flags: the suite calls MPI-1 names that Open MPI 4 has but does not declare, and persistent
@@ -62,39 +75,90 @@ build_suite()
     make -C "$part" -k -j"$(nproc)" CFLAGS="$flags" > "make-$part.log" 2>&1
 }
 
+# Builds the library that puts programs' memory into a window, and has them load it. The algorithm is
+# one that leaves small messages where they are.
+use_windows()
+{
+    local libraries=$suite_builddir/common_symm/.libs
+    mpicc -shared -fPIC -O2 -Wall -I "$here/../../common_symm" -o "$scratch/window_memory.so" \
+        "$here/window_memory.c" -L "$libraries" -lmpi_symm -Wl,-rpath,"$libraries" ||
+        fail "window_memory.c does not build"
+    suite_mpirun+=(--mca coll_symm_algorithm copy_engine -x "LD_PRELOAD=$scratch/window_memory.so")
+}
+
+# Collectives that the programs of LOG made in windows, over all ranks.
+in_windows()
+{
+    sed -n 's/^window_memory:.* \([0-9]*\) in windows.*/\1/p' "$1" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+is_named()
+{
+    test -f "$1" && grep -qxF -e "$2" -e "$3" "$1"
+}
+
+# result VERDICT NAME RANKS LINE
+result()
+{
+    tell "$1" "$2" "$3"
+    echo "$1 $4" >> "$results.$way"
+}
+
 # One line of the list: name, ranks, then words of which arg=WORD is an argument.
 run_line()
 {
-    local name=$1 ranks=$2 word rc log
+    local line=$* name=$1 ranks=$2 word rc log
     local arguments=()
     shift 2
     for word in "$@"; do
         case $word in arg=*) arguments+=("${word#arg=}") ;; esac
     done
     if ! test -x "./$name"; then
-        tell NOT_BUILT "$name" "$ranks"
+        is_named "$expected" "$name" "$line" && rc=EXPECTED
+        result "${rc:-NOT_BUILT}" "$name" "$ranks" "$line"
         return
     fi
     number=$((number + 1))
     log=$logs/$(printf '%03d' "$number")-$name.log
     run_one "$name" "$ranks" "$log" "./$name" "${arguments[@]}"
     rc=$?
+    test "$way" = "window" && windows=$((windows + $(in_windows "$log")))
     if test "$rc" -eq 0 && grep -q '^ No Errors' "$log"; then
-        tell PASS "$name" "$ranks"
-    elif test -f "$expected" && grep -qxF "$name" "$expected"; then
-        tell EXPECTED "$name" "$ranks"
+        if test "$way" = "window" && is_named "$users" "$name" "$line" &&
+            test "$(in_windows "$log")" -eq 0; then
+            result NOT_IN_WINDOWS "$name" "$ranks" "$line"
+        else
+            result PASS "$name" "$ranks" "$line"
+        fi
+    elif is_named "$expected" "$name" "$line"; then
+        result EXPECTED "$name" "$ranks" "$line"
     elif test "$rc" -eq 124; then
-        tell TIMEOUT "$name" "$ranks"
+        result TIMEOUT "$name" "$ranks" "$line"
     else
-        tell FAIL "$name" "$ranks"
+        result FAIL "$name" "$ranks" "$line"
     fi
+}
+
+# Prints what passed without the components and does not pass now.
+compare()
+{
+    local line
+    test "$way" != "stock" && test -f "$results.stock" || return
+    sed -n 's/^PASS //p' "$results.stock" | while read -r line; do
+        if grep -qxF -e "NOT_BUILT $line" -e "FAIL $line" -e "TIMEOUT $line" -e "EXPECTED $line" \
+            "$results.$way"; then
+            echo "WORSE THAN WITHOUT: $line"
+        fi
+    done
 }
 
 set_up_mpirun
 build_suite
+test "$way" = "window" && use_windows
 cd "$build/$part" || fail "no $build/$part"
-rm -f "$logs"/*.log
+rm -f "$logs"/*.log "$results.$way"
 number=0
+windows=0
 while read -r line; do
     # shellcheck disable=SC2086  # split on purpose
     set -- ${line%%#*}
@@ -102,4 +166,6 @@ while read -r line; do
         run_line "$@"
     fi
 done < testlist
+compare
+test "$way" = "window" && echo "$windows collectives in windows, over all ranks"
 finish

@@ -33,8 +33,9 @@ typedef struct mca_coll_symm_component {
     size_t spread_min;
     bool copy_engine_only;
     unsigned max_sms;
-    unsigned timeout;                   /* seconds that a rank is waited for, 0 for ever */
-    size_t copy_engine_min;             /* bytes */
+    unsigned timeout;       /* seconds that a rank is waited for, 0 for ever */
+    size_t copy_engine_min; /* bytes */
+    size_t stage_bytes;
     char *tuning_file;                  /* NULL for none */
     coll_symm_tuning_t tuning;          /* of that file, empty for none */
     coll_symm_tuning_t built_in_tuning; /* holds where it says nothing */
@@ -81,11 +82,10 @@ typedef struct coll_symm_copies {
 typedef struct coll_symm_pipeline {
     symm_mapping_t *scratch;
     int rank, size;
-    size_t element;            /* bytes */
-    int parts;                 /* of a half: pieces that lie side by side */
-    uint64_t piece;            /* most elements of one */
-    bool sliced;               /* two-shot by copy engine */
-    bool send_near, recv_near; /* kernels here reach this rank's buffers */
+    size_t element; /* bytes */
+    int parts;      /* of a half: pieces that lie side by side */
+    uint64_t piece; /* most elements of one */
+    bool recv_near; /* kernels here reach this rank's output */
 } coll_symm_pipeline_t;
 
 /* A block of this rank's whose datatype has gaps: how much of it has been moved. */

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
- * Reductions on GPUs through scratch memory, piece by piece:
- *
- *   one-shot through scratch: each rank copies its input into its own scratch and reads all ranks'
- *       scratch. For buffers that are in no window; any collective.
- *   two-shot by copy engine: each rank copies its input's slices into the scratch of the slices'
- *       owners, who combine them with few blocks and copy the result into all outputs. For
- *       MPI_Allreduce whose outputs are in windows; the inputs may be anywhere.
+ * Reductions on GPUs through scratch memory, for buffers that are in no window: piece by piece each
+ * rank copies its input into its own scratch and reads all ranks' scratch.
  *
  * NOTE rounds. The scratch has two halves. In round k pieces k go into halves k % 2 while pieces
  * k - 1, in the other halves, are combined; then a barrier. So what is combined in a round was
@@ -17,10 +12,6 @@
 #include "coll_symm.h"
 
 #include "symm_device.h"
-
-/* Blocks that combine what copy engines bring: enough for their speed (measured on H200), a tenth
- * of a GPU's multiprocessors. */
-#define FEW_BLOCKS 16u
 
 typedef coll_symm_pipeline_t pipeline_t;
 
@@ -38,10 +29,6 @@ static uint64_t at_most(uint64_t from, uint64_t end, uint64_t most)
 static range_t range_of(const coll_symm_call_t *call, const pipeline_t *p, int part, uint64_t round)
 {
     uint64_t first, own;
-    if (p->sliced) {
-        first = (round * (uint64_t) p->parts + (uint64_t) part) * p->piece;
-        return (range_t){first, at_most(first, call->share.count, p->piece)};
-    }
     coll_symm_share_of(call, part, &first, &own);
     return (range_t){first + round * p->piece, at_most(round * p->piece, own, p->piece)};
 }
@@ -89,50 +76,31 @@ static int bring(const coll_symm_call_t *call, const pipeline_t *p, uint64_t rou
     int rc = MPI_SUCCESS;
     for (int i = 0; MPI_SUCCESS == rc && i < p->parts; ++i) {
         int part = (p->rank + 1 + i) % p->parts; /* not all to the same rank at once */
-        bool needed = !p->sliced || part != p->rank || !p->send_near;
         range_t r = range_of(call, p, part, round);
-        char *to = p->sliced ? part_of(p, part, p->rank, round) : part_of(p, p->rank, part, round);
+        char *to = part_of(p, p->rank, part, round);
         size_t bytes = bytes_at(p, r.first * p->element, r.count, call->send_len);
-        rc = needed ? copy(p, SYMM_LANE_LOCAL, to, input_at(call, p, r.first), bytes) : MPI_SUCCESS;
+        rc = copy(p, SYMM_LANE_LOCAL, to, input_at(call, p, r.first), bytes);
     }
     return rc;
 }
 
 /* Points call->work->src at what this rank combines in that round. */
-static int find_sources(const coll_symm_call_t *call, const pipeline_t *p, int part, uint64_t round,
-                        range_t r)
+static int find_sources(const coll_symm_call_t *call, const pipeline_t *p, int part, uint64_t round)
 {
     const void **src = call->work->src;
-    int ranks = p->sliced ? p->size : coll_symm_ranks_for(call, p->rank);
+    int ranks = coll_symm_ranks_for(call, p->rank);
     for (int from = 0; from < ranks; ++from) {
-        src[from] = p->sliced ? part_of(p, p->rank, from, round) : part_of(p, from, part, round);
-    }
-    if (p->sliced && p->send_near) {
-        src[p->rank] = input_at(call, p, r.first);
+        src[from] = part_of(p, from, part, round);
     }
     return ranks;
-}
-
-/* Starts copying a slice of this rank's output into the others'. */
-static int spread(coll_symm_call_t *call, const pipeline_t *p, range_t r)
-{
-    int rc = MPI_SUCCESS;
-    size_t at = r.first * p->element;
-    size_t bytes = bytes_at(p, at, r.count, call->recv_len);
-    for (int i = 1; MPI_SUCCESS == rc && i < p->size; ++i) {
-        char *output = coll_symm_call_recv_of(call, (p->rank + i) % p->size);
-        rc = NULL == output ? MPI_ERR_INTERN
-                            : copy(p, SYMM_LANE_MAIN, output + at, call->recv + at, bytes);
-    }
-    return rc;
 }
 
 /* Starts combining what came in that round. */
 static int combine(coll_symm_call_t *call, const pipeline_t *p, uint64_t round)
 {
-    int part = p->sliced || 1 < p->parts ? p->rank : 0;
+    int part = 1 < p->parts ? p->rank : 0;
     range_t r = range_of(call, p, part, round);
-    int ranks = find_sources(call, p, part, round, r);
+    int ranks = find_sources(call, p, part, round);
     if (0 == r.count || 0 == ranks || 0 == call->share.own) {
         return MPI_SUCCESS;
     }
@@ -146,15 +114,13 @@ static int combine(coll_symm_call_t *call, const pipeline_t *p, uint64_t round)
                             .ndst = 1,
                             .src = call->work->src,
                             .dst = call->work->dst};
-    uint32_t most = p->sliced ? FEW_BLOCKS : UINT32_MAX;
-    uint32_t blocks = coll_symm_reduce_blocks(call, p->scratch, r.count * p->element);
-    call->blocks = blocks < most ? blocks : most;
+    call->blocks = coll_symm_reduce_blocks(call, p->scratch, r.count * p->element);
     int rc = p->scratch->ops->reduce(p->scratch->queue, &reduce, call->blocks);
     if (MPI_SUCCESS == rc && !p->recv_near) {
         rc = copy(p, SYMM_LANE_MAIN, output, call->work->dst[0],
                   bytes_at(p, at, r.count, call->recv_len));
     }
-    return MPI_SUCCESS == rc && p->sliced ? spread(call, p, r) : rc;
+    return rc;
 }
 
 static bool is_near(const symm_mapping_t *scratch, uint8_t place, const void *buf)
@@ -183,15 +149,11 @@ static uint64_t prepare(coll_symm_call_t *call)
     *p = (pipeline_t){.scratch = coll_symm_call_scratch(call),
                       .rank = exchange->rank,
                       .size = exchange->size,
-                      .element = symm_dtype_size((symm_dtype_t) call->mine.dtype),
-                      .sliced = COLL_SYMM_TWO_SHOT_CE_PATH == call->plan.path};
-    p->parts = p->sliced || scattered ? p->size : 1;
+                      .element = symm_dtype_size((symm_dtype_t) call->mine.dtype)};
+    p->parts = scattered ? p->size : 1;
     p->piece = coll_symm_scratch_part(p->scratch->layout.data[0].len, p->parts) / p->element;
-    p->send_near = is_near(p->scratch, call->mine.send_place, call->send);
     p->recv_near = is_near(p->scratch, call->mine.recv_place, call->recv);
-    uint64_t together = p->piece * (uint64_t) (p->sliced ? p->parts : 1);
-    uint64_t len = p->sliced ? call->share.count : longest_part(call, p->parts);
-    return (len + together - 1) / together;
+    return (longest_part(call, p->parts) + p->piece - 1) / p->piece;
 }
 
 int coll_symm_combine_through_scratch(coll_symm_call_t *call)

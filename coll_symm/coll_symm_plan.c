@@ -190,26 +190,13 @@ size_t coll_symm_scratch_part(uint64_t len, int parts)
     return coll_symm_scratch_area(len) / (size_t) parts / PIECE_ALIGN * PIECE_ALIGN;
 }
 
-/* Whether copy engines shall do the two-shot, and may: every output is in a window. */
-static bool use_copy_engines(const summary_t *s, const coll_symm_descriptor_t *first,
-                             const coll_symm_policy_t *policy)
-{
-    bool wanted =
-        COLL_SYMM_COPY_ENGINE == s->algorithm ||
-        (COLL_SYMM_AUTO == s->algorithm && first->bytes >= policy->copy_engine_min[s->link]);
-    return wanted && COLL_SYMM_ALLREDUCE == first->collective && s->recv_in && s->together;
-}
-
 /* What serves a reduction on GPUs that no path without scratch does. */
-static coll_symm_path_t choose_scratch(const summary_t *s, const coll_symm_descriptor_t *first,
-                                       int size, const coll_symm_policy_t *policy)
+static coll_symm_path_t choose_scratch(const summary_t *s, int size,
+                                       const coll_symm_policy_t *policy)
 {
-    if (COLL_SYMM_WINDOW_CUDA != s->place || size > policy->gpu_max_ranks ||
-        0 == coll_symm_scratch_part(policy->scratch_bytes, size)) {
-        return COLL_SYMM_PASS;
-    }
-    return use_copy_engines(s, first, policy) ? COLL_SYMM_TWO_SHOT_CE_PATH
-                                              : COLL_SYMM_ONE_SHOT_SCRATCH_PATH;
+    bool may = COLL_SYMM_WINDOW_CUDA == s->place && size <= policy->gpu_max_ranks &&
+               0 < coll_symm_scratch_part(policy->scratch_bytes, size);
+    return may ? COLL_SYMM_ONE_SHOT_SCRATCH_PATH : COLL_SYMM_PASS;
 }
 
 static coll_symm_path_t choose_reduction(const summary_t *s, const coll_symm_descriptor_t *first,
@@ -227,20 +214,17 @@ static coll_symm_path_t choose_reduction(const summary_t *s, const coll_symm_des
     if (s->payload && (want_payload || !(one_shot || two_shot))) {
         return COLL_SYMM_PUSH_SLOT;
     }
-    coll_symm_path_t scratch = choose_scratch(s, first, size, policy);
-    if (COLL_SYMM_TWO_SHOT_CE_PATH == scratch) {
-        return scratch;
-    }
     if (one_shot && two_shot) {
         bool small = first->bytes <= policy->one_shot_max[s->link];
-        bool prefer_one =
-            COLL_SYMM_ONE_SHOT == s->algorithm || (COLL_SYMM_TWO_SHOT != s->algorithm && small);
+        bool want_two =
+            COLL_SYMM_TWO_SHOT == s->algorithm || (gpu && COLL_SYMM_COPY_ENGINE == s->algorithm);
+        bool prefer_one = COLL_SYMM_ONE_SHOT == s->algorithm || (small && !want_two);
         return prefer_one ? COLL_SYMM_ONE_SHOT_PATH : COLL_SYMM_TWO_SHOT_PATH;
     }
     if (one_shot) {
         return COLL_SYMM_ONE_SHOT_PATH;
     }
-    return two_shot ? COLL_SYMM_TWO_SHOT_PATH : scratch;
+    return two_shot ? COLL_SYMM_TWO_SHOT_PATH : choose_scratch(s, size, policy);
 }
 
 /* Whether the output is an input, too, that others may not have had when theirs arrives. */
@@ -275,7 +259,6 @@ uint8_t coll_symm_policy_sum(const coll_symm_policy_t *policy)
                                (uint64_t) policy->algorithm};
     uint64_t sum = 0;
     sum = add_up(sum, policy->one_shot_max, SYMM_LINK_COUNT);
-    sum = add_up(sum, policy->copy_engine_min, SYMM_LINK_COUNT);
     sum = add_up(sum, others, sizeof(others) / sizeof(others[0]));
     return (uint8_t) (sum >> 24);
 }
@@ -388,13 +371,11 @@ const char *coll_symm_plan_name(const coll_symm_plan_t *plan)
     case COLL_SYMM_LOCAL:
         return "local_copy";
     case COLL_SYMM_ONE_SHOT_PATH:
-        return gpu ? "one_shot_sm" : "one_shot_host";
+        return plan->staged ? "one_shot_ce" : gpu ? "one_shot_sm" : "one_shot_host";
     case COLL_SYMM_TWO_SHOT_PATH:
-        return gpu ? "two_shot_sm" : "two_shot_host";
+        return plan->staged ? "two_shot_ce" : gpu ? "two_shot_sm" : "two_shot_host";
     case COLL_SYMM_ONE_SHOT_SCRATCH_PATH:
         return "one_shot_scratch_sm";
-    case COLL_SYMM_TWO_SHOT_CE_PATH:
-        return "two_shot_ce";
     case COLL_SYMM_COPY_PUSH:
         return plan->gaps     ? "copy_push_typed"
                : plan->kernel ? "copy_push_sm"

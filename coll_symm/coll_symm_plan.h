@@ -157,7 +157,7 @@ typedef enum coll_symm_algorithm {
     COLL_SYMM_LOW_LATENCY,
     COLL_SYMM_ONE_SHOT,
     COLL_SYMM_TWO_SHOT,
-    COLL_SYMM_COPY_ENGINE, /* of data movements; of all-reduces a two-shot */
+    COLL_SYMM_COPY_ENGINE, /* of data movements, and of what reductions read and write */
     COLL_SYMM_KERNEL,      /* of data movements, for small ones and for large */
     COLL_SYMM_NEXT,        /* the next component */
 } coll_symm_algorithm_t;
@@ -199,7 +199,6 @@ typedef enum coll_symm_path {
     COLL_SYMM_COPY_SPREAD,   /* broadcast: the root writes a slice to each, who writes it to all */
     COLL_SYMM_COPY_SCRATCH,  /* as push, through scratch where an output is in no window */
     COLL_SYMM_ONE_SHOT_SCRATCH_PATH, /* each rank copies its input into scratch and reads all */
-    COLL_SYMM_TWO_SHOT_CE_PATH,      /* as two-shot, copy engines moving slices through scratch */
     COLL_SYMM_PATHS
 } coll_symm_path_t;
 
@@ -212,15 +211,15 @@ typedef struct coll_symm_plan {
     bool gaps;                  /* of some rank's datatypes */
     bool misses_scratch;        /* another path would be chosen if there were scratch */
     bool makes_pending_scratch; /* some rank asks for it */
-    bool kernel; /* copies are done by a kernel on this rank; not part of the choice */
+    /* How this rank does its part; its own affair: */
+    bool kernel; /* a kernel does its copies */
+    bool staged; /* copy engines bring what it combines */
 } coll_symm_plan_t;
 
 /* What the choice depends on beside the descriptors; alike on all ranks, but for the last ones. */
 typedef struct coll_symm_policy {
-    /* By the link: bytes up to which one-shot beats two-shot, bytes from which copy engines do
-     * all-reduces (GPUs alone). */
+    /* By the link: bytes up to which one-shot beats two-shot. */
     uint64_t one_shot_max[SYMM_LINK_COUNT];
-    uint64_t copy_engine_min[SYMM_LINK_COUNT];
     int gpu_max_ranks;      /* of one kernel */
     uint64_t scratch_bytes; /* of GPU memory per rank, 0 for none */
     uint64_t spread_min;    /* bytes from which a broadcast to several GPUs is spread */
@@ -228,8 +227,11 @@ typedef struct coll_symm_policy {
     /* What each rank may decide by itself: */
     bool copy_engine_only;        /* data movements use no multiprocessor */
     uint32_t max_multiprocessors; /* that kernels use, at least 1 */
-    /* By the link: bytes up to which a kernel copies sooner than copy engines. */
+    /* By the link: bytes up to which a kernel copies sooner than copy engines; bytes of a
+     * reduction's inputs from which copy engines bring them sooner than a kernel reads them. */
     uint64_t kernel_max[SYMM_LINK_COUNT];
+    uint64_t copy_engine_min[SYMM_LINK_COUNT];
+    uint64_t stage_bytes; /* of GPU memory for that, per window; 0 for none */
 } coll_symm_policy_t;
 
 /* A number that differs, most likely, where two ranks' policies would choose differently. */
@@ -268,8 +270,7 @@ size_t coll_symm_scratch_part(uint64_t len, int parts);
 /* Whether the path works through scratch. */
 static inline bool coll_symm_path_uses_scratch(coll_symm_path_t path)
 {
-    return COLL_SYMM_ONE_SHOT_SCRATCH_PATH == path || COLL_SYMM_TWO_SHOT_CE_PATH == path ||
-           COLL_SYMM_COPY_SCRATCH == path;
+    return COLL_SYMM_ONE_SHOT_SCRATCH_PATH == path || COLL_SYMM_COPY_SCRATCH == path;
 }
 
 /* Where the blocks for a rank that shows d land in COLL_SYMM_COPY_SCRATCH: in its scratch, or else

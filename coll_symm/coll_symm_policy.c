@@ -16,6 +16,7 @@
 
 #define DEFAULT_SPREAD_MIN    ((size_t) 4 << 20)
 #define DEFAULT_SCRATCH_BYTES ((size_t) 64 << 20)
+#define DEFAULT_STAGE_BYTES   ((size_t) 128 << 20)
 
 /* Of crossover sizes that are the tuning table's to say; and how info keys say that. */
 #define BY_TABLE   SIZE_MAX
@@ -72,6 +73,7 @@ static void register_sizes(void)
     component->copy_engine_min = BY_TABLE;
     component->kernel_max = BY_TABLE;
     component->scratch_bytes = DEFAULT_SCRATCH_BYTES;
+    component->stage_bytes = DEFAULT_STAGE_BYTES;
     component->spread_min = DEFAULT_SPREAD_MIN;
     register_var("one_shot_max_system",
                  "Largest all-reduce on host memory that each rank does for itself, reading all "
@@ -84,10 +86,16 @@ static void register_sizes(void)
                  "coll_symm_one_shot_max; default: what the tuning table says)",
                  MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->one_shot_max_cuda);
     register_var("copy_engine_min",
-                 "Smallest all-reduce between GPU windows that copy engines do, piece by piece "
-                 "through scratch (bytes; the same on all ranks; default: what the tuning table "
+                 "Smallest reduction between GPU windows whose inputs copy engines bring and whose "
+                 "results they take to other ranks, so that few multiprocessors are used (bytes of "
+                 "all inputs that a rank combines; per process; default: what the tuning table "
                  "says, never if nothing)",
                  MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->copy_engine_min);
+    register_var("stage_bytes",
+                 "GPU memory per window through which copy engines bring the inputs of reductions, "
+                 "made when it is needed first (bytes; 0: none, kernels read all inputs; per "
+                 "process; default: 128 MiB)",
+                 MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->stage_bytes);
     register_var(
         "kernel_max",
         "Most bytes that a rank moves in a data movement between GPUs by a kernel; more is "
@@ -234,6 +242,7 @@ void coll_symm_policy_init(void)
     component->policy = (coll_symm_policy_t){
         .gpu_max_ranks = SYMM_REDUCE_MAX_RANKS,
         .scratch_bytes = component->scratch_bytes,
+        .stage_bytes = component->stage_bytes,
         .spread_min = component->spread_min,
         .algorithm = (coll_symm_algorithm_t) component->algorithm,
         .copy_engine_only = component->copy_engine_only,

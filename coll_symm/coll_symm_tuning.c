@@ -17,14 +17,15 @@
 #define BLANKS     " \t\r"
 
 /* host and nvlink: measured on two H200 joined by 18 NVLinks, and on host memory; see
- * docs/measurements.md. Copy engines were never ahead of kernels in all-reduces. same_gpu and pcie
- * are estimates, not measured: those of same_gpu are NVLink's; PCIe is slower by far, so that what
- * the data take outweighs what a step takes at smaller sizes. */
+ * docs/measurements.md. same_gpu and pcie are estimates, not measured: those of same_gpu are
+ * NVLink's, but that copy engines have nothing to do in reductions; PCIe is slower by far, so that
+ * what the data take outweighs what a step takes at smaller sizes. */
 static const char built_in[] = "host 2 one_shot_max 16384\n"
                                "same_gpu 2 one_shot_max 524288\n"
-                               "same_gpu 2 kernel_max 1048576\n"
+                               "same_gpu 2 kernel_max 16777216\n"
                                "nvlink 2 one_shot_max 524288\n"
-                               "nvlink 2 kernel_max 1048576\n"
+                               "nvlink 2 copy_engine_min 67108864\n"
+                               "nvlink 2 kernel_max 16777216\n"
                                "pcie 2 one_shot_max 65536\n"
                                "pcie 2 kernel_max 262144\n";
 

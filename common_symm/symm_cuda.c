@@ -621,6 +621,7 @@ const symm_device_ops_t symm_cuda_ops = {
     .zero = symm_cuda_zero,
     .copy_many = symm_cuda_copy_many,
     .reduce = symm_cuda_reduce,
+    .reduce_staged = symm_cuda_reduce_staged,
     .atomic = symm_cuda_atomic,
     .combine = symm_cuda_combine,
     .queue_wait = symm_cuda_queue_wait,

@@ -59,6 +59,8 @@ int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len)
 int symm_cuda_copy_many(symm_queue_t *queue, const symm_move_t *moves, uint32_t count,
                         uint32_t blocks_per_move);
 int symm_cuda_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
+int symm_cuda_reduce_staged(symm_queue_t *queue, const symm_reduce_t *reduce, int own_src,
+                            int own_dst, size_t stage_bytes, uint32_t blocks);
 int symm_cuda_atomic(symm_queue_t *queue, const symm_update_t *update);
 int symm_cuda_combine(symm_queue_t *queue, symm_op_t op, symm_dtype_t dtype, void *target,
                       const void *origin, symm_reach_t reach, uint64_t count);

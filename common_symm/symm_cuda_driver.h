@@ -22,6 +22,7 @@
 #undef cuMemHostGetDevicePointer
 #undef cuMemsetD8Async
 #undef cuStreamDestroy
+#undef cuEventDestroy
 #undef cuGraphAddKernelNode
 #undef cuGraphExecKernelNodeSetParams
 

@@ -6,6 +6,7 @@
 #include "symm_config.h"
 
 #include "symm_cuda_batch.h"
+#include "symm_cuda_staged.h"
 #include "symm_log.h"
 #include "symm_spin.h"
 
@@ -66,6 +67,7 @@ static int create_parts(symm_queue_t *queue, symm_error_t *error)
 static void destroy_parts(symm_queue_t *queue)
 {
     symm_cuda_batch_destroy(queue);
+    symm_cuda_stage_destroy(queue);
     symm_cuda_atomics_free(queue);
     symm_cuda_graphs_free(&queue->graphs);
     for (int lane = 0; lane < SYMM_LANE_COUNT; ++lane) {

@@ -18,6 +18,7 @@
 /* What gathers atomic updates (symm_cuda_atomic.c). */
 typedef struct symm_cuda_atomics symm_cuda_atomics_t;
 typedef struct symm_cuda_batch symm_cuda_batch_t; /* symm_cuda_batch.h */
+typedef struct symm_cuda_stage symm_cuda_stage_t; /* symm_cuda_staged.h */
 
 struct symm_queue {
     pthread_mutex_t lock; /* of all below; not held while progress is driven */
@@ -39,6 +40,8 @@ struct symm_queue {
     int failure;                 /* MPI error class of the first of these, until it is told */
     symm_cuda_batch_t *batch;    /* NULL until something is gathered */
     symm_cuda_graphs_t graphs;
+    symm_cuda_stage_t *stage; /* NULL until a reduction is staged */
+    bool stage_failed;        /* it cannot be made */
     symm_cuda_atomics_t *atomics; /* NULL until the first update */
 };
 

@@ -174,6 +174,12 @@ typedef struct symm_device_ops {
     /* Starts a reduction on the main lane. MPI_ERR_UNSUPPORTED_OPERATION when there are more
      * sources or destinations than max_ranks. */
     int (*reduce)(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
+    /* The same by few blocks: copy engines bring all sources but own_src, and take the result to
+     * all destinations but own_dst, through a stage of stage_bytes on this device that the queue
+     * keeps; -1 where none is this device's own memory. MPI_ERR_UNSUPPORTED_OPERATION, with nothing
+     * started, where there are no copy engines or no stage, or elements have gaps. */
+    int (*reduce_staged)(symm_queue_t *queue, const symm_reduce_t *reduce, int own_src, int own_dst,
+                         size_t stage_bytes, uint32_t blocks);
     /* Starts an atomic update of mapped memory, which kernels reach. Small ones may wait for others
      * until queue_wait. Origins in host memory are free again on return, others and results as with
      * copy. */

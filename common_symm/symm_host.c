@@ -255,6 +255,18 @@ static int host_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_
     return 0 == symm_reduce_host(reduce) ? MPI_SUCCESS : MPI_ERR_OP;
 }
 
+static int host_reduce_staged(symm_queue_t *queue, const symm_reduce_t *reduce, int own_src,
+                              int own_dst, size_t stage_bytes, uint32_t blocks)
+{
+    (void) queue;
+    (void) reduce;
+    (void) own_src;
+    (void) own_dst;
+    (void) stage_bytes;
+    (void) blocks;
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
 static int host_atomic(symm_queue_t *queue, const symm_update_t *update)
 {
     (void) queue;
@@ -386,6 +398,7 @@ const symm_device_ops_t symm_host_ops = {
     .zero = host_zero,
     .copy_many = host_copy_many,
     .reduce = host_reduce,
+    .reduce_staged = host_reduce_staged,
     .atomic = host_atomic,
     .combine = host_combine,
     .queue_wait = host_queue_wait,

@@ -388,6 +388,48 @@ static void a_kernel_that_is_timed(void)
     OK(CU(cuModuleUnload)(module));
 }
 
+/* A stream that waits for an event does so also when the other one is slow to come to it. */
+static void a_stream_that_waits(void)
+{
+    CUdeviceptr at;
+    CUevent event;
+    CUmodule module;
+    CUfunction function;
+    enter();
+    CUstream slow = new_stream(), fast = new_stream();
+    void *sink = NULL;
+    uint32_t word = 7, got = 0;
+    perf_busy_params_t params = {.sink = (float *) &sink, .steps = 20000};
+    void *list[] = {&params};
+    OK(CU(cuMemAlloc)(&at, 4));
+    OK(CU(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+    OK(CU(cuModuleLoadData)(&module, "image"));
+    OK(CU(cuModuleGetFunction)(&function, module, PERF_BUSY_KERNEL));
+    OK(CU(cuLaunchKernel)(function, 1, 1, 1, PERF_BUSY_THREADS, 1, 1, 0, slow, list, NULL));
+    OK(CU(cuMemcpyAsync)(at, (CUdeviceptr) (uintptr_t) &word, 4, slow));
+    OK(CU(cuEventRecord)(event, slow));
+    OK(CU(cuStreamWaitEvent)(fast, event, CU_EVENT_WAIT_DEFAULT));
+    OK(CU(cuMemcpyAsync)((CUdeviceptr) (uintptr_t) &got, at, 4, fast));
+    OK(CU(cuStreamSynchronize)(fast));
+    fprintf(stderr, "it got %u\n", got);
+    OK(CU(cuEventDestroy)(event));
+    OK(CU(cuStreamDestroy)(slow));
+    OK(CU(cuStreamDestroy)(fast));
+    OK(CU(cuModuleUnload)(module));
+    OK(CU(cuMemFree)(at));
+}
+
+static void a_wait_for_an_event_that_was_not_recorded(void)
+{
+    CUevent event;
+    enter();
+    CUstream stream = new_stream();
+    OK(CU(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+    RETURNS(CUDA_ERROR_INVALID_VALUE, CU(cuStreamWaitEvent)(stream, event, CU_EVENT_WAIT_DEFAULT));
+    OK(CU(cuEventDestroy)(event));
+    OK(CU(cuStreamDestroy)(stream));
+}
+
 static void time_to_an_event_that_was_not_recorded(void)
 {
     CUevent event;
@@ -447,6 +489,8 @@ static const struct {
     CASE(a_kernel_with_dirty_counters, MISUSE, "count of blocks is 7"),
     CASE(a_kernel_whose_operands_overlap, MISUSE, "overlaps source"),
     CASE(a_kernel_that_is_timed, 0, "it took its time"),
+    CASE(a_stream_that_waits, 0, "it got 7"),
+    CASE(a_wait_for_an_event_that_was_not_recorded, MISUSE, "was not recorded"),
     CASE(time_to_an_event_that_was_not_recorded, MISUSE, "was not recorded"),
     CASE(an_injected_failure, 0, "injected: cuMemAlloc_v2 returns 2"),
 };

@@ -46,6 +46,17 @@ typedef struct call {
     bool in_place;
 } call_t;
 
+/* Whether copy engines do the call on this rank: they move elements whole, and there must be some
+ * in its slice. Slices are multiples of 128 bytes. */
+static bool may_be_staged(const call_t *c)
+{
+    int bytes;
+    size_t units = (c->count * c->type->size + 127) / 128;
+    size_t each = (units + (size_t) mt_size - 1) / (size_t) mt_size;
+    CHECK_OK(MPI_Type_size(c->type->handle, &bytes));
+    return c->type->size == (size_t) bytes && each * (size_t) mt_rank < units;
+}
+
 /* The family of plans that must serve the call, NULL when several may. */
 static const char *family_of(const call_t *c)
 {
@@ -64,7 +75,7 @@ static const char *family_of(const call_t *c)
         return "one_shot_scratch";
     }
     if (0 == strcmp(algorithm, "copy_engine") && SYMM_KIND_CUDA_DEVICE == mt_kind) {
-        return "two_shot_ce";
+        return may_be_staged(c) ? "two_shot_ce" : "two_shot_sm";
     }
     return payload && 0 == strcmp(algorithm, "low_latency") ? "low_latency" : NULL;
 }
@@ -447,6 +458,9 @@ static void read_algorithm(void)
 #endif
 #ifdef SCRATCH_BYTES
     mt_set_param("coll_symm_scratch_bytes", SCRATCH_BYTES);
+#endif
+#ifdef STAGE_BYTES
+    mt_set_param("coll_symm_stage_bytes", STAGE_BYTES);
 #endif
     algorithm = getenv("OMPI_MCA_coll_symm_algorithm");
     if (NULL == algorithm) {

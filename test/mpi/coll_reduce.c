@@ -26,6 +26,12 @@
 #    endif
 #endif
 
+#ifdef STAGE_BYTES
+#    define STAGED true
+#else
+#    define STAGED false
+#endif
+
 #define LARGEST_COUNT ((size_t) (1 << 18) + 5)
 #define AREA          (LARGEST_COUNT * 16 + 4096)
 #define RANKS_MAX     16
@@ -155,6 +161,28 @@ static void say(const call_t *c)
                c->in_place ? ", in place" : "");
 }
 
+/* Whether copy engines must do the call on this rank: they move elements whole, and with so many of
+ * them every rank has some to combine. */
+static bool must_be_staged(const call_t *c, const share_t *share)
+{
+    int bytes;
+    CHECK_OK(MPI_Type_size(c->type->handle, &bytes));
+    bool scattered = REDUCE_SCATTER == c->collective || REDUCE_SCATTER_BLOCK == c->collective;
+    return STAGED && SYMM_KIND_CUDA_DEVICE == mt_kind && 1 < mt_size &&
+           c->type->size == (size_t) bytes && 128 * (size_t) (mt_size * mt_size) <= c->count &&
+           ((scattered && 0 < share->own) || REDUCE == c->collective);
+}
+
+/* The family of plans that must serve the call, NULL when several may. */
+static const char *family_of(const call_t *c, const share_t *share)
+{
+    bool scattered = REDUCE != c->collective;
+    if (must_be_staged(c, share)) {
+        return scattered && !c->in_place ? "one_shot_ce" : "two_shot_ce";
+    }
+    return OUTSIDE && 1 < mt_size ? "one_shot_scratch" : NULL;
+}
+
 static void check_way(const call_t *c, const share_t *share, const symm_stats_t *before)
 {
     if (c->any_way) {
@@ -164,7 +192,7 @@ static void check_way(const call_t *c, const share_t *share, const symm_stats_t 
     if (!mr_served(c->type)) {
         CHECK_PASSED(before);
     } else if (0 < share->input) {
-        CHECK_SERVED(before, OUTSIDE && 1 < mt_size ? "one_shot_scratch" : NULL);
+        CHECK_SERVED(before, family_of(c, share));
     }
 }
 
@@ -478,6 +506,9 @@ int main(int argc, char **argv)
 #endif
 #ifdef SCRATCH_BYTES
     mt_set_param("coll_symm_scratch_bytes", SCRATCH_BYTES);
+#endif
+#ifdef STAGE_BYTES
+    mt_set_param("coll_symm_stage_bytes", STAGE_BYTES);
 #endif
     mt_set_param("op", "^avx"); /* Open MPI 4.1.4's, with which what is passed on may be wrong */
     mt_init(&argc, &argv, NAME);

@@ -20,7 +20,6 @@
 
 static coll_symm_policy_t policy = {
     .one_shot_max = {ONE_SHOT_MAX_HOST, ONE_SHOT_MAX_GPU, ONE_SHOT_MAX_GPU, ONE_SHOT_MAX_GPU},
-    .copy_engine_min = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
     .gpu_max_ranks = RANKS};
 
 static coll_symm_descriptor_t all[64];
@@ -76,7 +75,6 @@ static void assert_path(coll_symm_path_t expected)
 #define SLOT COLL_SYMM_PUSH_SLOT
 #define VIA  COLL_SYMM_COPY_SCRATCH
 #define THRU COLL_SYMM_ONE_SHOT_SCRATCH_PATH
-#define CE   COLL_SYMM_TWO_SHOT_CE_PATH
 
 static const coll_symm_place_t host = COLL_SYMM_HOST;
 static const coll_symm_place_t device = COLL_SYMM_DEVICE;
@@ -188,43 +186,28 @@ static void allreduce_with_scratch(void **state)
     policy.scratch_bytes = 0;
 }
 
-static void set_copy_engine_min(uint64_t bytes)
-{
-    for (symm_link_t link = SYMM_LINK_HOST; link < SYMM_LINK_COUNT; ++link) {
-        policy.copy_engine_min[link] = bytes;
-    }
-}
-
-static void two_shot_by_copy_engine(void **state)
+/* Who is told to use copy engines does so in the path with the fewest bytes to move. */
+static void copy_engines_prefer_two_shot(void **state)
 {
     (void) state;
-    policy.scratch_bytes = 1 << 20;
-    for (int in_place = 0; in_place < 2; ++in_place) {
-        show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, 1 << 20);
-        set_all((uint8_t) in_place, COLL_SYMM_COPY_ENGINE);
-        assert_path(CE);
-    }
-    show_alike(COLL_SYMM_ALLREDUCE, device, gpu_window, 1 << 20);
+    show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, 16);
+    assert_path(ONE);
     set_all(0, COLL_SYMM_COPY_ENGINE);
-    assert_path(CE);
-    set_copy_engine_min(1 << 20); /* from here on by default, too */
-    show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, 1 << 20);
-    assert_path(CE);
-    set_all(0, COLL_SYMM_TWO_SHOT);
     assert_path(TWO);
-    show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, (1 << 20) - 1);
-    assert_path(TWO);
-    set_copy_engine_min(UINT64_MAX);
-    show_alike(COLL_SYMM_ALLREDUCE, gpu_window, device, 1 << 20); /* it writes peers' outputs */
+    show_alike(COLL_SYMM_ALLREDUCE, gpu_window, device, 16); /* it writes peers' outputs */
     set_all(0, COLL_SYMM_COPY_ENGINE);
     assert_path(ONE);
-    show_alike(COLL_SYMM_SCAN, gpu_window, gpu_window, 1 << 20);
-    set_all(0, COLL_SYMM_COPY_ENGINE);
-    assert_path(TWO);
-    show_alike(COLL_SYMM_ALLREDUCE, host_window, host_window, 1 << 20);
-    set_all(0, COLL_SYMM_COPY_ENGINE);
-    assert_path(TWO);
-    policy.scratch_bytes = 0;
+}
+
+static void who_brings_inputs_is_named(void **state)
+{
+    coll_symm_plan_t plan = {.path = TWO, .place = COLL_SYMM_WINDOW_CUDA};
+    (void) state;
+    assert_string_equal(coll_symm_plan_name(&plan), "two_shot_sm");
+    plan.staged = true;
+    assert_string_equal(coll_symm_plan_name(&plan), "two_shot_ce");
+    plan.path = ONE;
+    assert_string_equal(coll_symm_plan_name(&plan), "one_shot_ce");
 }
 
 /* Inputs that others read must not be overwritten; what nobody else reads may be. */
@@ -339,9 +322,6 @@ static void policies_that_differ_show(void **state)
         other = policy;
         other.one_shot_max[link] ^= 4096;
         assert_int_not_equal(coll_symm_policy_sum(&policy), coll_symm_policy_sum(&other));
-        other = policy;
-        other.copy_engine_min[link] ^= 4096;
-        assert_int_not_equal(coll_symm_policy_sum(&policy), coll_symm_policy_sum(&other));
     }
 }
 
@@ -353,16 +333,15 @@ static void sizes_by_link(void **state)
     (void) state;
     for (symm_link_t link = SYMM_LINK_HOST; link < SYMM_LINK_COUNT; ++link) {
         policy.one_shot_max[link] = 1000 * (uint64_t) (link + 1);
-        policy.copy_engine_min[link] = 100000 * (uint64_t) (link + 1);
     }
     policy.scratch_bytes = 1 << 20;
     for (symm_link_t worst = SYMM_LINK_HOST; worst < SYMM_LINK_COUNT; ++worst) {
         symm_link_t used = SYMM_LINK_HOST == worst ? SYMM_LINK_PCIE : worst;
-        const uint64_t one = 1000 * (uint64_t) (used + 1), ce = 100000 * (uint64_t) (used + 1);
+        const uint64_t one = 1000 * (uint64_t) (used + 1);
         const struct {
             uint64_t bytes;
             coll_symm_path_t path;
-        } cases[] = {{one, ONE}, {one + 1, TWO}, {ce - 1, TWO}, {ce, CE}};
+        } cases[] = {{one, ONE}, {one + 1, TWO}};
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); ++i) {
             show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, cases[i].bytes);
             all[RANKS - 1].link = (uint8_t) worst & 0xf;
@@ -424,12 +403,6 @@ static void a_rank_without_scratch(void **state)
     assert_true(choose(RANKS).misses_scratch);
     all[1].flags = COLL_SYMM_UNSUPPORTED;
     assert_false(choose(RANKS).misses_scratch);
-    show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, 5000);
-    set_all(0, COLL_SYMM_COPY_ENGINE);
-    assert_path(CE);
-    set_all(COLL_SYMM_NO_SCRATCH, COLL_SYMM_COPY_ENGINE);
-    assert_path(TWO);
-    assert_true(choose(RANKS).misses_scratch);
     show_alike(COLL_SYMM_ALLREDUCE, gpu_window, gpu_window, 5000);
     set_all(COLL_SYMM_NO_SCRATCH, COLL_SYMM_AUTO);
     assert_false(choose(RANKS).misses_scratch);
@@ -777,7 +750,6 @@ static void check_properties(const coll_symm_plan_t *plan)
         assert_int_equal(any_flag() & COLL_SYMM_APART, 0);
         break;
     case COLL_SYMM_COPY_PUSH:
-    case COLL_SYMM_TWO_SHOT_CE_PATH:
         assert_true(all_in(plan->place, false));
         break;
     case COLL_SYMM_ONE_SHOT_SCRATCH_PATH:
@@ -924,7 +896,8 @@ int main(void)
         cmocka_unit_test(allgather),
         cmocka_unit_test(allgather_with_scratch),
         cmocka_unit_test(allreduce_with_scratch),
-        cmocka_unit_test(two_shot_by_copy_engine),
+        cmocka_unit_test(copy_engines_prefer_two_shot),
+        cmocka_unit_test(who_brings_inputs_is_named),
         cmocka_unit_test(other_reductions),
         cmocka_unit_test(rooted_movements),
         cmocka_unit_test(large_broadcasts_are_spread),

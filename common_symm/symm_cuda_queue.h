@@ -40,8 +40,8 @@ struct symm_queue {
     int failure;                 /* MPI error class of the first of these, until it is told */
     symm_cuda_batch_t *batch;    /* NULL until something is gathered */
     symm_cuda_graphs_t graphs;
-    symm_cuda_stage_t *stage; /* NULL until a reduction is staged */
-    bool stage_failed;        /* it cannot be made */
+    symm_cuda_stage_t *stage;     /* NULL until a reduction is staged */
+    bool stage_failed;            /* it cannot be made */
     symm_cuda_atomics_t *atomics; /* NULL until the first update */
 };
 

@@ -62,7 +62,8 @@ void coll_symm_report(coll_symm_call_t *call)
 {
     const coll_symm_descriptor_t *mine = &call->mine;
     const coll_symm_traits_t *traits = coll_symm_traits(mine->collective);
-    symm_plan_note_t note = {
+    symm_plan_note_t *note = symm_stats_latest_plan();
+    *note = (symm_plan_note_t){
         .collective = traits->name,
         .bytes = mine->bytes,
         .plan = coll_symm_plan_name(&call->plan),
@@ -71,14 +72,13 @@ void coll_symm_report(coll_symm_call_t *call)
         .threads = SYMM_REDUCE_THREADS,
     };
     if (traits->reduces && 0 == (mine->flags & COLL_SYMM_UNSUPPORTED)) {
-        note.dtype = symm_dtype_name((symm_dtype_t) mine->dtype);
-        note.op = symm_op_name((symm_op_t) mine->op);
+        note->dtype = symm_dtype_name((symm_dtype_t) mine->dtype);
+        note->op = symm_op_name((symm_op_t) mine->op);
     }
     count(call);
-    symm_stats_note_plan(&note);
     if (SYMM_LOG_INFO <= symm_log_level && is_new(call)) {
         char text[SYMM_PLAN_TEXT_MAX];
-        symm_plan_text(&note, text, sizeof(text));
+        symm_plan_text(note, text, sizeof(text));
         symm_log(SYMM_LOG_INFO, "%s", text);
     }
 }

@@ -33,13 +33,6 @@ symm_counters_t *symm_counters_make(void)
     return symm_counters_mine;
 }
 
-static _Thread_local symm_plan_note_t latest_plan;
-
-void symm_stats_note_plan(const symm_plan_note_t *note)
-{
-    latest_plan = *note;
-}
-
 void symm_plan_text(const symm_plan_note_t *note, char *text, size_t len)
 {
     if (NULL == note->collective) {
@@ -63,7 +56,7 @@ int symm_plan_query(char *text, size_t len)
     if (NULL == text || 0 == len) {
         return MPI_ERR_ARG;
     }
-    symm_plan_text(&latest_plan, text, len);
+    symm_plan_text(symm_stats_latest_plan(), text, len);
     return MPI_SUCCESS;
 }
 

@@ -7,15 +7,29 @@
 
 #include "mpi_symm.h"
 
+/* How one collective was carried out. The texts are static. */
+typedef struct symm_plan_note {
+    const char *collective; /* "allreduce" */
+    uint64_t bytes;         /* of one rank's contribution */
+    const char *dtype;      /* "f32", NULL where no elements are combined */
+    const char *op;         /* "sum", likewise */
+    const char *plan;       /* "two_shot_sm" */
+    int ranks;
+    uint32_t blocks; /* launch shape; 0 when nothing was launched */
+    uint32_t threads;
+} symm_plan_note_t;
+
 #define SYMM_COUNTER_FIELD(field, description) _Atomic uint64_t field;
 typedef struct symm_counters {
     SYMM_COUNTER_LIST(SYMM_COUNTER_FIELD)
+    symm_plan_note_t latest_plan;
 } symm_counters_t;
 #undef SYMM_COUNTER_FIELD
 
-/* The calling thread's counters, NULL before it has counted: a locked addition would cost as much
- * as a small put. Written by their thread alone, summed up by symm_stats_query(). One pointer fits
- * the room that the loader keeps for such variables of libraries that are opened late. */
+/* The calling thread's counters and latest plan, NULL before it has counted: a locked addition
+ * would cost as much as a small put. Written by their thread alone, summed up by
+ * symm_stats_query(). One pointer fits the room that the loader keeps for such variables of
+ * libraries that are opened late. */
 SYMM_EXPORT extern _Thread_local symm_counters_t *symm_counters_mine
     __attribute__((tls_model("initial-exec")));
 
@@ -42,20 +56,11 @@ static inline symm_counters_t *symm_counters(void)
         SYMM_COUNT_IN(symm_count_mine, field, amount);                                             \
     } while (0)
 
-/* How one collective was carried out. The texts are static. */
-typedef struct symm_plan_note {
-    const char *collective; /* "allreduce" */
-    uint64_t bytes;         /* of one rank's contribution */
-    const char *dtype;      /* "f32", NULL where no elements are combined */
-    const char *op;         /* "sum", likewise */
-    const char *plan;       /* "two_shot_sm" */
-    int ranks;
-    uint32_t blocks; /* launch shape; 0 when nothing was launched */
-    uint32_t threads;
-} symm_plan_note_t;
-
-/* Remembers note as the calling thread's latest plan. */
-SYMM_EXPORT void symm_stats_note_plan(const symm_plan_note_t *note);
+/* Where the calling thread's latest plan is kept. */
+static inline symm_plan_note_t *symm_stats_latest_plan(void)
+{
+    return &symm_counters()->latest_plan;
+}
 
 /* Writes note in the form that symm_plan_query() documents; cut to len bytes. */
 SYMM_EXPORT void symm_plan_text(const symm_plan_note_t *note, char *text, size_t len);

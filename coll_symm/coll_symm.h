@@ -128,6 +128,7 @@ struct mca_coll_symm_module {
     coll_symm_next_t next;
     coll_symm_policy_t policy; /* the component's, but for what info keys say */
     uint8_t policy_sum;
+    bool one_policy; /* of all ranks, as the latest call has shown that all waited in */
     char values[COLL_SYMM_KEYS][COLL_SYMM_VALUE_MAX]; /* of info keys, in force */
     /* The window that a buffer was found in last, as long as windows_gone says that none has gone.
      */
@@ -179,6 +180,12 @@ typedef struct coll_symm_share {
     const int *counts; /* [size] of scattered results, NULL: all ranks get alike */
 } coll_symm_share_t;
 
+/* The elements of a block, as the program described them where counts are not per rank. */
+typedef struct coll_symm_elements {
+    size_t count;
+    const ompi_datatype_t *type;
+} coll_symm_elements_t;
+
 /* A call under way, on the caller's stack. Each collective fills what stands first. */
 struct coll_symm_call {
     mca_coll_symm_module_t *module;
@@ -190,6 +197,7 @@ struct coll_symm_call {
     size_t send_len;  /* bytes it spans, gaps included; 0 where this rank has none */
     char *recv;       /* the same of the output */
     size_t recv_len;
+    coll_symm_elements_t elements[COLL_SYMM_SIDES];
     coll_symm_share_t share;     /* of reductions */
     coll_symm_descriptor_t mine; /* collective, bytes, flags, root, op, dtype; the rest is placed */
     uint64_t number;
@@ -294,9 +302,10 @@ bool coll_symm_call_open(mca_coll_symm_module_t *module);
 /* Describes where the call's buffers lie: sets places, windows, offsets and flags. */
 void coll_symm_call_place(coll_symm_call_t *call);
 
-/* Shows the call and reads the others', then chooses the plan. Waits for all ranks, driving
- * progress. The input is copied into the slot when it is flagged as payload, the call's row where
- * counts are per rank. Returns MPI_SUCCESS, or COLL_SYMM_BROKEN, and then there is no plan. */
+/* Shows the call and reads the others', then chooses the plan. Waits for all ranks, in an eager
+ * call for those that this one needs, driving progress. The input is copied into the slot when it
+ * is flagged as payload, the call's row where counts are per rank. Returns MPI_SUCCESS, or
+ * COLL_SYMM_BROKEN, and then there is no plan. */
 int coll_symm_call_begin(coll_symm_call_t *call);
 
 /* The steps of that, none of which waits: shows the call, whose number is set; looks whether rank
@@ -345,7 +354,8 @@ void *coll_symm_call_recv_of(coll_symm_call_t *call, int rank);
 /* The scratch that the call works through, NULL when there is none. */
 symm_mapping_t *coll_symm_call_scratch(const coll_symm_call_t *call);
 
-/* What rank pushed into its slot. */
+/* What rank pushed into its slot. Of this rank it is the input itself, unless that is in the way of
+ * the output: what has just been written to a slot takes long to be read back. */
 const void *coll_symm_call_payload_of(const coll_symm_call_t *call, int rank);
 
 /* The row of blocks that rank showed, where counts are per rank. */
@@ -386,13 +396,13 @@ typedef bool coll_symm_has_come_fn_t(const coll_symm_call_t *call, int rank);
 bool coll_symm_wait_on(const coll_symm_call_t *call, coll_symm_has_come_fn_t *has_come,
                        coll_symm_wait_t *wait);
 
-/* Waits for all ranks, driving progress. Returns whether they have come; if not, the communicator
- * is broken. */
-static inline bool coll_symm_wait_for_all(const coll_symm_call_t *call,
-                                          coll_symm_has_come_fn_t *has_come)
+/* Waits for these ranks, driving progress; to has_come all others have come. Returns whether they
+ * have; if not, the communicator is broken. */
+static inline bool coll_symm_wait_for(const coll_symm_call_t *call, coll_symm_ranks_t ranks,
+                                      coll_symm_has_come_fn_t *has_come)
 {
     coll_symm_wait_t wait = {.spin = SYMM_SPIN_INIT};
-    for (int r = 0; r < call->module->comm->exchange.size; ++r) {
+    for (int r = ranks.first; r < ranks.end; ++r) {
         while (!has_come(call, r)) {
             symm_spin_once(&wait.spin);
             if (0 == wait.spin.rounds % COLL_SYMM_WAIT_ROUNDS &&
@@ -403,6 +413,26 @@ static inline bool coll_symm_wait_for_all(const coll_symm_call_t *call,
     }
     return true;
 }
+/* The same for all ranks. */
+static inline bool coll_symm_wait_for_all(const coll_symm_call_t *call,
+                                          coll_symm_has_come_fn_t *has_come)
+{
+    coll_symm_ranks_t all = {0, call->module->comm->exchange.size};
+    return coll_symm_wait_for(call, all, has_come);
+}
+
+/* ---- coll_symm_eager.c: small calls that not all ranks wait in ---- */
+
+/* Brings the input of an eager call into this rank's slot where that takes more than a copy of host
+ * memory. A failure is logged and shown in the slot, in the descriptor's flags. */
+void coll_symm_eager_load(coll_symm_call_t *call, void *slot);
+
+/* The error class of a failure of that kind, of this rank or one that it has waited for. */
+int coll_symm_eager_outcome(const coll_symm_call_t *call);
+
+/* Takes len bytes of a slot to where byte `at` of the output's data is, gaps not counted. Returns
+ * an MPI error class, with the cause logged. */
+int coll_symm_take(const coll_symm_call_t *call, const char *from, size_t at, size_t len);
 
 /* ---- coll_symm_move.c: data movements ---- */
 
@@ -460,7 +490,7 @@ int coll_symm_combine_through_scratch(coll_symm_call_t *call);
  */
 void coll_symm_report(coll_symm_call_t *call);
 
-/* Logs on rank 0 what did not match. */
+/* Logs on one rank what did not match; of an eager call, on each that found out. */
 void coll_symm_report_mismatch(const coll_symm_call_t *call);
 
 /* ---- coll_symm_stage.c: host copies of GPU buffers for the next component ---- */

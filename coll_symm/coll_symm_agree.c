@@ -12,6 +12,11 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Calls ahead of the present one whose slots are asked for: the time of a few small calls is that
+ * of a line on its way. */
+#define CLAIMED_AHEAD 4
+#define FETCHED_AHEAD 2
+
 /* Bytes of payload that share the descriptor's cache line. */
 #define SHORT_PAYLOAD (SYMM_LINE_BYTES - offsetof(symm_slot_t, payload))
 
@@ -20,11 +25,22 @@ static symm_comm_peer_t *peer_of(const coll_symm_call_t *call, int rank)
     return &call->module->comm->control->peers[rank];
 }
 
-/* Behind the rows of the slots are those of the ring. */
+static int rank_of(const coll_symm_call_t *call)
+{
+    return call->module->comm->exchange.rank;
+}
+
+static int size_of(const coll_symm_call_t *call)
+{
+    return call->module->comm->exchange.size;
+}
+
+/* Behind the rows of blocking calls are those of the ring. */
 static symm_block_t *row_of(const coll_symm_call_t *call, int rank)
 {
     const symm_comm_t *comm = call->module->comm;
-    uint64_t row = NULL != call->pending ? 2 + call->number % SYMM_PENDING_MAX : call->number % 2;
+    uint64_t row = NULL != call->pending ? SYMM_BLOCKING_ROWS + call->number % SYMM_PENDING_MAX
+                                         : call->number % SYMM_BLOCKING_ROWS;
     return symm_comm_control_row(comm->control, comm->exchange.size, rank, (int) row);
 }
 
@@ -37,7 +53,7 @@ static symm_pending_t *pending_of(const coll_symm_call_t *call, int rank)
 static symm_slot_t *slot_of(const coll_symm_call_t *call, int rank)
 {
     return NULL != call->pending ? &pending_of(call, rank)->slot
-                                 : &peer_of(call, rank)->slots[call->number % 2];
+                                 : &peer_of(call, rank)->slots[call->number % SYMM_SLOTS];
 }
 
 /* Barriers inside the blocking calls of a communicator are counted through, those inside a pending
@@ -56,13 +72,10 @@ static bool holds(const symm_window_t *window, const void *ptr, size_t len)
 }
 
 /* The window that holds all of [ptr, ptr + len) and that this communicator's collectives may use,
- * NULL when there is none. Looks at the recent one before it asks the registry. */
-static const symm_window_t *find_window(mca_coll_symm_module_t *module, const void *ptr, size_t len)
+ * NULL when there is none. */
+static const symm_window_t *search_window(mca_coll_symm_module_t *module, const void *ptr,
+                                          size_t len, uint64_t gone)
 {
-    uint64_t gone = atomic_load_explicit(&module->comm->windows_gone, memory_order_relaxed);
-    if (NULL != module->recent && gone == module->recent_gone && holds(module->recent, ptr, len)) {
-        return module->recent;
-    }
     const symm_window_t *window = symm_window_find(ptr, len);
     if (NULL == window || !window->collectives ||
         window != symm_comm_find_window(module->comm, window->serial)) {
@@ -73,96 +86,137 @@ static const symm_window_t *find_window(mca_coll_symm_module_t *module, const vo
     return window;
 }
 
-/* Where [ptr, ptr + len) lies. *window_p, *serial_p and *offset_p tell the window, NULL and 0 when
- * it is in none. */
-static coll_symm_place_t place_of(mca_coll_symm_module_t *module, const void *ptr, size_t len,
-                                  const symm_window_t **window_p, uint32_t *serial_p,
-                                  uint64_t *offset_p)
+/* The same, which looks at the recent one before it asks the registry. */
+static inline const symm_window_t *find_window(mca_coll_symm_module_t *module, const void *ptr,
+                                               size_t len)
 {
-    const symm_window_t *window = 0 == len ? NULL : find_window(module, ptr, len);
-    *window_p = window;
-    if (NULL != window) {
-        *serial_p = window->serial;
-        *offset_p = (uint64_t) ((const char *) ptr - window->mapping->range);
-        return SYMM_KIND_CUDA_DEVICE == window->mapping->ops->kind ? COLL_SYMM_WINDOW_CUDA
-                                                                   : COLL_SYMM_WINDOW_SYSTEM;
-    }
-    *serial_p = 0;
-    *offset_p = 0;
+    uint64_t gone = atomic_load_explicit(&module->comm->windows_gone, memory_order_relaxed);
+    bool recent =
+        NULL != module->recent && gone == module->recent_gone && holds(module->recent, ptr, len);
+    return recent ? module->recent : search_window(module, ptr, len, gone);
+}
+
+/* Where a buffer lies. */
+typedef struct place {
+    coll_symm_place_t kind;
+    const symm_window_t *window; /* NULL when it is in none */
+    uint32_t serial;             /* of that, 0 for none */
+    uint64_t offset;             /* in that */
+} place_t;
+
+static inline place_t place_of(mca_coll_symm_module_t *module, const void *ptr, size_t len)
+{
     if (0 == len) {
-        return COLL_SYMM_NOWHERE;
+        return (place_t){.kind = COLL_SYMM_NOWHERE};
     }
-    return SYMM_POINTER_DEVICE == symm_pointer_kind(ptr) ? COLL_SYMM_DEVICE : COLL_SYMM_HOST;
+    const symm_window_t *window = find_window(module, ptr, len);
+    if (NULL == window) {
+        bool device = SYMM_POINTER_DEVICE == symm_pointer_kind(ptr);
+        return (place_t){.kind = device ? COLL_SYMM_DEVICE : COLL_SYMM_HOST};
+    }
+    const symm_mapping_t *mapping = window->mapping;
+    bool gpu = SYMM_KIND_CUDA_DEVICE == mapping->ops->kind;
+    return (place_t){.kind = gpu ? COLL_SYMM_WINDOW_CUDA : COLL_SYMM_WINDOW_SYSTEM,
+                     .window = window,
+                     .serial = window->serial,
+                     .offset = (uint64_t) ((const char *) ptr - mapping->range)};
 }
 
 /* Whether one device of this rank reaches both buffers. */
-static bool within_reach(const symm_window_t *send, const symm_window_t *recv,
-                         const coll_symm_call_t *call)
+static inline bool within_reach(const place_t *send, const place_t *recv,
+                                const coll_symm_call_t *call)
 {
-    if (NULL != send && NULL != recv) {
-        return send->mapping->device == recv->mapping->device ||
-               send->mapping->ops->kind != recv->mapping->ops->kind;
+    if (NULL != send->window && NULL != recv->window) {
+        return send->window->mapping->device == recv->window->mapping->device ||
+               send->kind != recv->kind;
     }
-    if (NULL != recv) {
+    if (NULL != recv->window) {
         /* The input is read by copies, which reach everything, or it rules kernels out anyway. */
         return true;
     }
-    const symm_mapping_t *mapping = NULL == send ? NULL : send->mapping;
-    return NULL == mapping || COLL_SYMM_DEVICE != call->mine.recv_place ||
+    const symm_mapping_t *mapping = NULL == send->window ? NULL : send->window->mapping;
+    return NULL == mapping || COLL_SYMM_DEVICE != recv->kind ||
            mapping->ops->reaches(mapping->device, call->recv);
 }
 
-static void set_flag(coll_symm_descriptor_t *d, uint8_t flag, bool on)
+/* Whether the call is one of those of coll_symm_eager.c. */
+static bool is_eager(const coll_symm_call_t *call, bool known)
 {
-    d->flags = (uint8_t) (on ? d->flags | flag : d->flags & ~flag);
+    const mca_coll_symm_module_t *module = call->module;
+    symm_comm_t *comm = module->comm;
+    bool gpu = 0 < atomic_load_explicit(&comm->gpu_windows, memory_order_relaxed);
+    return NULL == call->pending && module->one_policy && 1 < comm->exchange.size &&
+           coll_symm_plan_is_eager(&call->mine, comm->exchange.rank, &module->policy, known, gpu);
 }
 
-/* Blocking calls make their scratch when they need it, unless that has failed; nonblocking ones
- * cannot wait for that, and have a blocking one make theirs. */
-static void place_scratch(coll_symm_call_t *call)
+/* Flags of the scratch. Blocking calls make theirs when they need it, unless that has failed;
+ * nonblocking ones cannot wait for that, and have a blocking one make theirs. */
+static inline int scratch_flags_of(const coll_symm_call_t *call)
 {
     const symm_comm_t *comm = call->module->comm;
-    const symm_mapping_t *of_pending = comm->scratch[SYMM_SCRATCH_PENDING];
-    bool pending = NULL != call->pending;
-    set_flag(&call->mine, COLL_SYMM_NO_SCRATCH,
-             pending ? NULL == of_pending : comm->scratch_failed[SYMM_SCRATCH_BLOCKING]);
-    set_flag(&call->mine, COLL_SYMM_WANT_PENDING_SCRATCH,
-             !pending && call->module->misses_scratch && NULL == of_pending &&
-                 !comm->scratch_failed[SYMM_SCRATCH_PENDING]);
+    bool pending_has = NULL != comm->scratch[SYMM_SCRATCH_PENDING];
+    if (NULL != call->pending) {
+        return pending_has ? 0 : COLL_SYMM_NO_SCRATCH;
+    }
+    bool wanted =
+        call->module->misses_scratch && !pending_has && !comm->scratch_failed[SYMM_SCRATCH_PENDING];
+    return (comm->scratch_failed[SYMM_SCRATCH_BLOCKING] ? COLL_SYMM_NO_SCRATCH : 0) |
+           (wanted ? COLL_SYMM_WANT_PENDING_SCRATCH : 0);
+}
+
+/* The flags of a call, but for COLL_SYMM_EAGER. */
+static inline uint8_t flags_of(const coll_symm_call_t *call, const place_t *send,
+                               const place_t *recv)
+{
+    const coll_symm_descriptor_t *mine = &call->mine;
+    bool gpu =
+        coll_symm_is_device((uint8_t) send->kind) || coll_symm_is_device((uint8_t) recv->kind);
+    int flags =
+        (mine->flags & (COLL_SYMM_IN_PLACE | COLL_SYMM_UNSUPPORTED)) | scratch_flags_of(call);
+    if (gpu && coll_symm_traits(mine->collective)->reduces &&
+        !symm_dtype_on_gpu((symm_dtype_t) mine->dtype)) {
+        flags |= COLL_SYMM_UNSUPPORTED; /* as a long double is */
+    }
+    if (call->module->policy.copy_engine_only && (0 != mine->send_gaps || 0 != mine->recv_gaps)) {
+        flags |= COLL_SYMM_UNSUPPORTED; /* kernels gather and scatter */
+    }
+    bool fits = !gpu && call->send_len <= SYMM_SLOT_PAYLOAD_BYTES && 0 == mine->send_gaps;
+    flags |= fits && 0 == (flags & COLL_SYMM_UNSUPPORTED) ? COLL_SYMM_PAYLOAD : 0;
+    flags |= within_reach(send, recv, call) ? 0 : COLL_SYMM_APART;
+    return (uint8_t) flags;
 }
 
 void coll_symm_call_place(coll_symm_call_t *call)
 {
-    const symm_window_t *send, *recv;
     coll_symm_descriptor_t *mine = &call->mine;
     mca_coll_symm_module_t *module = call->module;
-    mine->send_place =
-        place_of(module, call->send, call->send_len, &send, &mine->send_window, &mine->send_offset);
-    mine->recv_place =
-        place_of(module, call->recv, call->recv_len, &recv, &mine->recv_window, &mine->recv_offset);
-    if (coll_symm_traits(mine->collective)->reduces && coll_symm_descriptor_on_gpu(mine) &&
-        !symm_dtype_on_gpu((symm_dtype_t) mine->dtype)) {
-        mine->flags |= COLL_SYMM_UNSUPPORTED; /* as a long double is */
-    }
-    if (module->policy.copy_engine_only && (0 != mine->send_gaps || 0 != mine->recv_gaps)) {
-        mine->flags |= COLL_SYMM_UNSUPPORTED; /* kernels gather and scatter */
-    }
-    bool fits = !coll_symm_descriptor_on_gpu(mine) && call->send_len <= SYMM_SLOT_PAYLOAD_BYTES &&
-                0 == mine->send_gaps && 0 == (mine->flags & COLL_SYMM_UNSUPPORTED);
+    const place_t send = place_of(module, call->send, call->send_len);
+    const place_t recv = place_of(module, call->recv, call->recv_len);
+    bool known = 0 == (mine->flags & COLL_SYMM_UNSUPPORTED);
+    mine->flags = flags_of(call, &send, &recv);
+    mine->send_place = send.kind & 7;
+    mine->recv_place = recv.kind & 7;
+    mine->send_window = send.serial;
+    mine->recv_window = recv.serial;
+    mine->send_offset = send.offset;
+    mine->recv_offset = recv.offset;
     mine->algorithm = (uint8_t) module->policy.algorithm;
     mine->link = (uint8_t) atomic_load_explicit(&module->comm->link, memory_order_relaxed);
     mine->policy = module->policy_sum;
-    set_flag(mine, COLL_SYMM_APART, !within_reach(send, recv, call));
-    set_flag(mine, COLL_SYMM_PAYLOAD, fits);
-    place_scratch(call);
+    mine->flags |= is_eager(call, known) ? COLL_SYMM_EAGER : 0;
 }
 
-/* Asks for the payload's further lines, which are on their way while we choose the plan. Not
- * earlier: asked for while their owner still writes them, they would go back and forth. */
-static void prefetch_payload(const symm_slot_t *slot, uint64_t bytes)
+/* Asks for the payload's further lines, as far as this rank reads them, which are on their way
+ * while we choose the plan. Not earlier: asked for while their owner still writes them, they would
+ * go back and forth. */
+static void prefetch_payload(const coll_symm_call_t *call, const symm_slot_t *slot)
 {
-    uint64_t end = bytes < SYMM_SLOT_PAYLOAD_BYTES ? bytes : SYMM_SLOT_PAYLOAD_BYTES;
-    for (uint64_t at = SHORT_PAYLOAD; at < end; at += SYMM_LINE_BYTES) {
+    const coll_symm_traits_t *t = coll_symm_traits(call->mine.collective);
+    uint64_t bytes = t->rows ? call->send_len : call->mine.bytes;
+    uint64_t from = COLL_SYMM_BLOCKS == t->send ? (uint64_t) rank_of(call) * bytes : 0;
+    uint64_t end = from + bytes < SYMM_SLOT_PAYLOAD_BYTES ? from + bytes : SYMM_SLOT_PAYLOAD_BYTES;
+    for (uint64_t at = from < SHORT_PAYLOAD ? SHORT_PAYLOAD : from; at < end;
+         at += SYMM_LINE_BYTES) {
         __builtin_prefetch(slot->payload + at);
     }
 }
@@ -176,7 +230,7 @@ bool coll_symm_call_seen(const coll_symm_call_t *call, int rank)
         return false;
     }
     if (0 != (call->mine.flags & COLL_SYMM_PAYLOAD)) {
-        prefetch_payload(slot, call->send_len);
+        prefetch_payload(call, slot);
     }
     memcpy(&call->work->all[rank], slot->descriptor, sizeof(call->mine));
     return true;
@@ -254,30 +308,137 @@ static bool have_one_policy(const coll_symm_call_t *call)
     return same;
 }
 
+static void choose_eager(coll_symm_call_t *call)
+{
+    coll_symm_plan_choose_eager(call->work->all, size_of(call), rank_of(call), &call->plan);
+}
+
+static void choose(coll_symm_call_t *call)
+{
+    mca_coll_symm_module_t *module = call->module;
+    bool one_policy = have_one_policy(call);
+    const coll_symm_policy_t *policy =
+        one_policy ? &module->policy : &mca_coll_symm_component.policy;
+    if (NULL == call->pending) {
+        module->one_policy = one_policy;
+    }
+    coll_symm_plan_choose(call->work->all, size_of(call), policy, &call->plan);
+}
+
+static bool is_eager_call(const coll_symm_call_t *call)
+{
+    return 0 != (call->mine.flags & COLL_SYMM_EAGER);
+}
+
 void coll_symm_call_choose(coll_symm_call_t *call)
 {
-    const mca_coll_symm_module_t *module = call->module;
-    call->work->all[module->comm->exchange.rank] = call->mine;
-    coll_symm_policy_t policy =
-        have_one_policy(call) ? module->policy : mca_coll_symm_component.policy;
-    coll_symm_plan_choose(call->work->all, module->comm->exchange.size, &policy, &call->plan);
+    call->work->all[rank_of(call)] = call->mine;
+    if (is_eager_call(call)) {
+        choose_eager(call);
+    } else {
+        choose(call);
+    }
+}
+
+/* The call that rank has come to: it is done with those before. */
+static uint64_t begun_by(const coll_symm_call_t *call, int rank)
+{
+    return atomic_load_explicit(&peer_of(call, rank)->begun, memory_order_acquire);
+}
+
+/* Whether rank is done with the call that this one is written over. */
+static bool has_made_room(const coll_symm_call_t *call, int rank)
+{
+    return call->number < begun_by(call, rank) + SYMM_SLOTS;
+}
+
+/* Tells the others that this rank is done with the calls before, and waits until all are with the
+ * one that this call is written over. In all but long runs of eager calls it is known that they
+ * are. Rows need no such care: all leave the calls that have any together. Returns false where the
+ * communicator is broken. */
+static bool await_room(const coll_symm_call_t *call)
+{
+    symm_comm_t *comm = call->module->comm;
+    /* Release: what this rank has read in the others' slots comes before. */
+    atomic_store_explicit(&peer_of(call, rank_of(call))->begun, call->number, memory_order_release);
+    if (call->number < comm->begun + SYMM_SLOTS) {
+        return true;
+    }
+    if (!coll_symm_wait_for_all(call, has_made_room)) {
+        return false;
+    }
+    comm->begun = call->number;
+    for (int r = 0; r < size_of(call); ++r) {
+        uint64_t begun = begun_by(call, r);
+        comm->begun = begun < comm->begun ? begun : comm->begun;
+    }
+    return true;
+}
+
+/* Asks for the slot of a later call: one of this rank, to be written, which the others have read
+ * last; or one of a root's, who may have written it already. Else each call of a long run waits for
+ * a line on its way between cores. */
+static void claim_ahead(const coll_symm_call_t *call)
+{
+    symm_slot_t *slots = peer_of(call, rank_of(call))->slots;
+    symm_prefetch_to_write(&slots[(call->number + CLAIMED_AHEAD) % SYMM_SLOTS]);
+}
+
+static void fetch_ahead(const coll_symm_call_t *call, int root)
+{
+    const symm_slot_t *slots = peer_of(call, root)->slots;
+    __builtin_prefetch(&slots[(call->number + FETCHED_AHEAD) % SYMM_SLOTS]);
 }
 
 static bool has_shown(const coll_symm_call_t *call, int rank)
 {
-    return rank == call->module->comm->exchange.rank || coll_symm_call_seen(call, rank);
+    coll_symm_ranks_t needed = coll_symm_needed(&call->mine, rank_of(call), size_of(call));
+    return rank == rank_of(call) || rank < needed.first || rank >= needed.end ||
+           coll_symm_call_seen(call, rank);
+}
+
+static bool has_root_shown(const coll_symm_call_t *call, int rank)
+{
+    return rank != (int) call->mine.root || coll_symm_call_seen(call, rank);
+}
+
+/* Waits for those that this rank needs. What comes from the root is eager if the root says so.
+ * Returns false where the communicator is broken. */
+static bool await_needed(coll_symm_call_t *call)
+{
+    coll_symm_descriptor_t *mine = &call->mine;
+    int root = mine->root;
+    if (COLL_SYMM_FROM_ROOT == coll_symm_traits(mine->collective)->rooted &&
+        root != rank_of(call)) {
+        coll_symm_ranks_t only = {root, root + 1};
+        if (!coll_symm_wait_for(call, only, has_root_shown)) {
+            return false;
+        }
+        mine->flags |= call->work->all[root].flags & COLL_SYMM_EAGER;
+        fetch_ahead(call, root);
+    }
+    return coll_symm_wait_for(call, coll_symm_needed(mine, rank_of(call), size_of(call)),
+                              has_shown);
 }
 
 int coll_symm_call_begin(coll_symm_call_t *call)
 {
     mca_coll_symm_module_t *module = call->module;
     call->number = ++module->comm->call;
-    coll_symm_call_show(call);
-    /* A late rank sees all the others, but those who gave up on it are in this call no more. */
-    if (!coll_symm_wait_for_all(call, has_shown) || coll_symm_is_broken(module->comm)) {
+    if (!await_room(call)) {
         return COLL_SYMM_BROKEN;
     }
+    coll_symm_eager_load(call, slot_of(call, rank_of(call))->payload);
+    coll_symm_call_show(call);
+    /* A late rank sees all the others, but those who gave up on it are in this call no more. */
+    if (!await_needed(call) || coll_symm_is_broken(module->comm)) {
+        return COLL_SYMM_BROKEN;
+    }
+    claim_ahead(call);
     coll_symm_call_choose(call);
+    if (!is_eager_call(call)) {
+        module->comm->begun = call->number; /* all have shown it */
+    }
     return MPI_SUCCESS;
 }
 
@@ -361,8 +522,9 @@ int coll_symm_call_end(const coll_symm_call_t *call, int rc)
 bool coll_symm_call_is_alone(const coll_symm_call_t *call)
 {
     /* Of blocks in rows each rank looks at its own alone: their lengths may not match. */
-    return COLL_SYMM_LOCAL == call->plan.path || (COLL_SYMM_PUSH_SLOT == call->plan.path &&
-                                                  !coll_symm_traits(call->mine.collective)->rows);
+    return COLL_SYMM_LOCAL == call->plan.path || COLL_SYMM_EAGER_SLOT == call->plan.path ||
+           (COLL_SYMM_PUSH_SLOT == call->plan.path &&
+            !coll_symm_traits(call->mine.collective)->rows);
 }
 
 int coll_symm_call_end_again(coll_symm_call_t *call, int rc)
@@ -407,7 +569,10 @@ void *coll_symm_call_recv_of(coll_symm_call_t *call, int rank)
 
 const void *coll_symm_call_payload_of(const coll_symm_call_t *call, int rank)
 {
-    return slot_of(call, rank)->payload;
+    uint8_t apart = call->mine.flags & (COLL_SYMM_PAYLOAD | COLL_SYMM_IN_PLACE);
+    return rank == rank_of(call) && COLL_SYMM_PAYLOAD == apart
+               ? (const void *) call->send
+               : (const void *) slot_of(call, rank)->payload;
 }
 
 const symm_block_t *coll_symm_call_row_of(const coll_symm_call_t *call, int rank)

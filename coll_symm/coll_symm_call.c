@@ -67,6 +67,11 @@ static bool describe_side(coll_symm_call_t *call, coll_symm_side_t side, const v
     ptrdiff_t start;
     size_t bytes;
     size_t all = (size_t) blocks * count;
+    call->elements[side] = (coll_symm_elements_t){count, datatype};
+    if (symm_ompi_plain(datatype)) { /* as most are */
+        set_span(call, side, buf, all * datatype->super.size);
+        return datatype->super.size * count == len;
+    }
     size_t span = symm_ompi_span(datatype, all, &start);
     set_span(call, side, (const char *) buf + start, span);
     if (is_run(datatype, all, &start, &bytes)) {
@@ -235,6 +240,10 @@ static int carry_out(coll_symm_call_t *call)
         coll_symm_report_mismatch(call);
         return call->plan.code;
     }
+    int rc = COLL_SYMM_EAGER_SLOT == call->plan.path ? coll_symm_eager_outcome(call) : MPI_SUCCESS;
+    if (MPI_SUCCESS != rc) {
+        return rc;
+    }
     return COLL_SYMM_PASS == call->plan.path ? coll_symm_pass_on(call, true) : do_rounds(call);
 }
 
@@ -256,19 +265,41 @@ static int run(coll_symm_call_t *call)
     return rc;
 }
 
+/* Empties what is filled in from the description on, part by part: a string instruction for all of
+ * it takes longer than a small call's other work, and wide stores longer to be read back. */
+static void empty(coll_symm_call_t *call)
+{
+    call->send = NULL;
+    call->send_len = 0;
+    call->recv = NULL;
+    call->recv_len = 0;
+    call->elements[COLL_SYMM_SEND_SIDE] = (coll_symm_elements_t){0};
+    call->elements[COLL_SYMM_RECV_SIDE] = (coll_symm_elements_t){0};
+    call->share = (coll_symm_share_t){0};
+    call->mine = (coll_symm_descriptor_t){0};
+    call->number = 0;
+    call->plan = (coll_symm_plan_t){0};
+    call->round = 0;
+    call->last_round = 0;
+    call->blocks = 0;
+    call->window = NULL;
+    call->pending = NULL;
+}
+
 int coll_symm_call_serve(mca_coll_symm_module_t *module, const coll_symm_steps_t *steps,
                          const void *arguments, const void *sbuf, void *rbuf)
 {
+    coll_symm_call_t call;
+    call.module = module;
+    call.steps = steps;
+    call.arguments = arguments;
+    call.sbuf = sbuf;
+    call.rbuf = rbuf;
     if (coll_symm_asleep(module)) {
-        coll_symm_call_t call = {.module = module, .arguments = arguments};
-        return steps->next(&call, sbuf, rbuf);
+        return steps->next(&call, sbuf, rbuf); /* looks at no more than that */
     }
-    coll_symm_call_t call = {.module = module,
-                             .steps = steps,
-                             .arguments = arguments,
-                             .sbuf = sbuf,
-                             .rbuf = rbuf,
-                             .work = &module->work};
+    empty(&call);
+    call.work = &module->work;
     steps->describe(&call);
     return run(&call);
 }

@@ -136,9 +136,12 @@ static int start(coll_symm_call_t *call, const symm_mapping_t *mapping, const sy
     return mapping->ops->reduce(mapping->queue, reduce, call->blocks);
 }
 
-/* Low latency: the inputs are in the slots already. */
+/* Low latency: the inputs are in the slots already. Only an eager call may have its output on a
+ * GPU. */
 static int reduce_slots(coll_symm_call_t *call)
 {
+    _Alignas(SYMM_LINE_BYTES) char host[SYMM_SLOT_PAYLOAD_BYTES];
+    bool on_gpu = coll_symm_is_device(call->mine.recv_place);
     int ranks = own_ranks(call);
     if (0 == ranks || 0 == call->share.own) {
         return MPI_SUCCESS;
@@ -147,9 +150,12 @@ static int reduce_slots(coll_symm_call_t *call)
         const char *payload = coll_symm_call_payload_of(call, r);
         call->work->src[r] = payload + call->share.first * element_size(call);
     }
-    call->work->dst[0] = call->recv;
+    call->work->dst[0] = on_gpu ? host : call->recv;
     symm_reduce_t reduce = make_reduce(call, call->share.own, ranks, 1);
-    return 0 == symm_reduce_host(&reduce) ? MPI_SUCCESS : MPI_ERR_OP;
+    if (0 != symm_reduce_host(&reduce)) {
+        return MPI_ERR_OP;
+    }
+    return on_gpu ? symm_copy_blocking(call->recv, host, call->recv_len) : MPI_SUCCESS;
 }
 
 /* Points call->work->src at element `first` of the ranks' inputs. */
@@ -298,6 +304,7 @@ int coll_symm_combine(coll_symm_call_t *call)
     bool scattered = COLL_SYMM_SAME != coll_symm_traits(call->mine.collective)->recv;
     switch (call->plan.path) {
     case COLL_SYMM_PUSH_SLOT:
+    case COLL_SYMM_EAGER_SLOT:
         return reduce_slots(call);
     case COLL_SYMM_LOCAL:
         return copy_own(call);

@@ -425,15 +425,16 @@ static int copy_through_scratch(coll_symm_call_t *call)
 /* ---- without copies between GPUs ---- */
 
 /* Low latency: the inputs are in the slots already. */
-static int copy_slots(const coll_symm_call_t *call)
+static int take_slots(const coll_symm_call_t *call)
 {
+    coll_symm_ranks_t needed = coll_symm_needed(&call->mine, rank_of(call), size_of(call));
     int rc = MPI_SUCCESS;
-    for (int from = 0; MPI_SUCCESS == rc && from < size_of(call); ++from) {
+    for (int from = needed.first; MPI_SUCCESS == rc && from < needed.end; ++from) {
         block_t in, out;
         rc = find_block(call, from, rank_of(call), &in, &out);
         if (MPI_SUCCESS == rc && 0 < out.len) {
             const char *input = coll_symm_call_payload_of(call, from);
-            memcpy(call->recv + out.at, input + in.at, in.len);
+            rc = coll_symm_take(call, input + in.at, out.at, in.len);
         }
     }
     return rc;
@@ -457,7 +458,8 @@ int coll_symm_move(coll_symm_call_t *call)
 {
     switch (call->plan.path) {
     case COLL_SYMM_PUSH_SLOT:
-        return copy_slots(call);
+    case COLL_SYMM_EAGER_SLOT:
+        return take_slots(call);
     case COLL_SYMM_LOCAL:
         return copy_own(call);
     case COLL_SYMM_COPY_PUSH:

@@ -13,7 +13,7 @@
 #define ROWS .rows = true, .send = COLL_SYMM_ROWS, .recv = COLL_SYMM_ROWS
 
 /* By collective. */
-static const coll_symm_traits_t traits[COLL_SYMM_COLLECTIVES] = {
+const coll_symm_traits_t coll_symm_traits_of[COLL_SYMM_COLLECTIVES] = {
     [COLL_SYMM_NONE] = {.name = "?"},
     [COLL_SYMM_ALLREDUCE] = {.name = "allreduce", .reduces = true},
     [COLL_SYMM_ALLGATHER] = {.name = "allgather", .send = COLL_SYMM_SAME, .recv = COLL_SYMM_BLOCKS},
@@ -42,11 +42,6 @@ static const coll_symm_traits_t traits[COLL_SYMM_COLLECTIVES] = {
                            .rooted = COLL_SYMM_FROM_ROOT},
     [COLL_SYMM_SCATTERV] = {.name = "scatterv", ROWS, .rooted = COLL_SYMM_FROM_ROOT},
 };
-
-const coll_symm_traits_t *coll_symm_traits(uint8_t collective)
-{
-    return &traits[collective < COLL_SYMM_COLLECTIVES ? collective : COLL_SYMM_NONE];
-}
 
 /* What the descriptors of all ranks have in common. */
 typedef struct summary {
@@ -150,16 +145,16 @@ static int compare(const coll_symm_descriptor_t *a, const coll_symm_descriptor_t
     if (a->root != b->root) {
         return MPI_ERR_ROOT;
     }
-    if (!supported) {
-        return MPI_SUCCESS;
-    }
-    if (a->dtype != b->dtype) {
+    if (supported && a->dtype != b->dtype) {
         return MPI_ERR_TYPE;
     }
-    if (a->op != b->op) {
+    if (supported && a->op != b->op) {
         return MPI_ERR_OP;
     }
-    return t->rows || a->bytes == b->bytes ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+    if (supported && !t->rows && a->bytes != b->bytes) {
+        return MPI_ERR_TRUNCATE;
+    }
+    return 0 == ((a->flags ^ b->flags) & COLL_SYMM_EAGER) ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
 static int compare_all(const coll_symm_descriptor_t *all, int size, bool supported)
@@ -171,13 +166,50 @@ static int compare_all(const coll_symm_descriptor_t *all, int size, bool support
     return code;
 }
 
-int coll_symm_plan_mismatch(const coll_symm_descriptor_t *all, int size)
+/* The error class of the first difference between rank's call and those that it needs, of *other_p.
+ */
+static int compare_needed(const coll_symm_descriptor_t *all, int size, int rank, int *other_p)
 {
-    int other = 1;
-    while (other < size - 1 && MPI_SUCCESS == compare(&all[0], &all[other], true)) {
-        ++other;
+    coll_symm_ranks_t needed = coll_symm_needed(&all[rank], rank, size);
+    int code = MPI_SUCCESS;
+    for (int r = needed.first; MPI_SUCCESS == code && r < needed.end; ++r) {
+        code = compare(&all[rank], &all[r], true);
+        *other_p = r;
     }
+    return code;
+}
+
+int coll_symm_plan_mismatch(const coll_symm_descriptor_t *all, int size, int rank)
+{
+    int other = 0;
+    (void) compare_needed(all, size, rank, &other);
     return other;
+}
+
+bool coll_symm_plan_is_eager(const coll_symm_descriptor_t *mine, int rank,
+                             const coll_symm_policy_t *policy, bool known, bool gpu_windows)
+{
+    const coll_symm_traits_t *t = coll_symm_traits(mine->collective);
+    if (t->rows ||
+        (COLL_SYMM_AUTO != policy->algorithm && COLL_SYMM_LOW_LATENCY != policy->algorithm)) {
+        return false;
+    }
+    if (COLL_SYMM_FROM_ROOT == t->rooted) {
+        return rank == (int) mine->root && 0 != (mine->flags & COLL_SYMM_PAYLOAD);
+    }
+    return COLL_SYMM_TO_ROOT == t->rooted && !gpu_windows && (known || !t->reduces) &&
+           mine->bytes <= SYMM_SLOT_PAYLOAD_BYTES;
+}
+
+void coll_symm_plan_choose_eager(const coll_symm_descriptor_t *all, int size, int rank,
+                                 coll_symm_plan_t *plan_p)
+{
+    int other;
+    *plan_p = (coll_symm_plan_t){.path = COLL_SYMM_EAGER_SLOT, .place = COLL_SYMM_WINDOW_SYSTEM};
+    plan_p->code = compare_needed(all, size, rank, &other);
+    if (MPI_SUCCESS != plan_p->code) {
+        plan_p->path = COLL_SYMM_MISMATCH;
+    }
 }
 
 size_t coll_symm_scratch_area(uint64_t len)
@@ -368,6 +400,8 @@ const char *coll_symm_plan_name(const coll_symm_plan_t *plan)
         return plan->stage ? "next_staged" : "next";
     case COLL_SYMM_PUSH_SLOT:
         return "low_latency_push";
+    case COLL_SYMM_EAGER_SLOT:
+        return "eager_push";
     case COLL_SYMM_LOCAL:
         return "local_copy";
     case COLL_SYMM_ONE_SHOT_PATH:

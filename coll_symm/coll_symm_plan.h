@@ -100,11 +100,11 @@ typedef enum coll_symm_shape {
     COLL_SYMM_ROWS,   /* as the rank's row of blocks says (symm_control.h) */
 } coll_symm_shape_t;
 
-/* Whose buffers take part. */
+/* Whose buffers take part, and so who needs to wait for whom (see COLL_SYMM_EAGER). */
 typedef enum coll_symm_rooted {
     COLL_SYMM_ALL_RANKS,
-    COLL_SYMM_FROM_ROOT, /* inputs: the root's alone */
-    COLL_SYMM_TO_ROOT,   /* outputs: the root's alone */
+    COLL_SYMM_FROM_ROOT, /* inputs: the root's alone; the others need the root */
+    COLL_SYMM_TO_ROOT,   /* outputs: the root's alone; the root needs the others */
 } coll_symm_rooted_t;
 
 /* Of which ranks' inputs a reduction's result is. */
@@ -125,7 +125,13 @@ typedef struct coll_symm_traits {
     coll_symm_rooted_t rooted;
 } coll_symm_traits_t;
 
-const coll_symm_traits_t *coll_symm_traits(uint8_t collective);
+extern const coll_symm_traits_t coll_symm_traits_of[COLL_SYMM_COLLECTIVES];
+
+/* Those of COLL_SYMM_NONE for a number that no collective has. */
+static inline const coll_symm_traits_t *coll_symm_traits(uint8_t collective)
+{
+    return &coll_symm_traits_of[collective < COLL_SYMM_COLLECTIVES ? collective : COLL_SYMM_NONE];
+}
 
 /* Where a buffer lies. */
 typedef enum coll_symm_place {
@@ -149,6 +155,9 @@ enum {
     COLL_SYMM_APART = 8,       /* the buffers are not within reach of one device of this rank */
     COLL_SYMM_NO_SCRATCH = 16, /* there is none for this call to work through */
     COLL_SYMM_WANT_PENDING_SCRATCH = 32, /* nonblocking calls miss it: this one shall make it */
+    COLL_SYMM_EAGER = 64,   /* the input is in the slot wherever it came from, and each rank waits
+                             * for those alone that it needs: coll_symm_eager.c */
+    COLL_SYMM_FAILED = 128, /* of an eager call: the slot has an error class instead (int) */
 };
 
 /* Algorithms that can be asked for, "auto" first. */
@@ -191,6 +200,7 @@ typedef enum coll_symm_path {
     COLL_SYMM_MISMATCH,      /* the ranks' arguments do not belong together: an error on all */
     COLL_SYMM_PASS,          /* to the next component, device buffers staged */
     COLL_SYMM_PUSH_SLOT,     /* inputs came in the slots: each rank reads them there */
+    COLL_SYMM_EAGER_SLOT,    /* likewise, without waiting for ranks whose input is not needed */
     COLL_SYMM_LOCAL,         /* one rank: a copy */
     COLL_SYMM_ONE_SHOT_PATH, /* each rank reads all inputs and writes its own output */
     COLL_SYMM_TWO_SHOT_PATH, /* each rank reduces a slice of all and writes it to all */
@@ -241,8 +251,37 @@ uint8_t coll_symm_policy_sum(const coll_symm_policy_t *policy);
 void coll_symm_plan_choose(const coll_symm_descriptor_t *all, int size,
                            const coll_symm_policy_t *policy, coll_symm_plan_t *plan_p);
 
-/* The lowest rank whose call differs from rank 0's, when the ranks' calls do not match. */
-int coll_symm_plan_mismatch(const coll_symm_descriptor_t *all, int size);
+/* The lowest rank whose call differs from rank's, of those that rank needs; when there is one. */
+int coll_symm_plan_mismatch(const coll_symm_descriptor_t *all, int size, int rank);
+
+/* Ranks [first, end). */
+typedef struct coll_symm_ranks {
+    int first, end;
+} coll_symm_ranks_t;
+
+/* Those of size ranks whose slots rank needs, which shows *mine: of an eager call not all. */
+static inline coll_symm_ranks_t coll_symm_needed(const coll_symm_descriptor_t *mine, int rank,
+                                                 int size)
+{
+    if (0 == (mine->flags & COLL_SYMM_EAGER)) {
+        return (coll_symm_ranks_t){0, size};
+    }
+    if (COLL_SYMM_FROM_ROOT == coll_symm_traits(mine->collective)->rooted) {
+        return (coll_symm_ranks_t){mine->root, mine->root + 1};
+    }
+    return (coll_symm_ranks_t){0, rank == (int) mine->root ? size : 0};
+}
+
+/* Whether rank's call is eager as far as rank can tell: what goes to the root is so on all ranks or
+ * none, as far as their arguments match; what comes from the root is so if the root says so, and
+ * this is false on the others. `known` tells whether op and dtype are, gpu_windows whether the
+ * communicator sees windows on GPUs, whose kernels do better. */
+bool coll_symm_plan_is_eager(const coll_symm_descriptor_t *mine, int rank,
+                             const coll_symm_policy_t *policy, bool known, bool gpu_windows);
+
+/* Chooses the path of an eager call, for what those have shown that rank needs. */
+void coll_symm_plan_choose_eager(const coll_symm_descriptor_t *all, int size, int rank,
+                                 coll_symm_plan_t *plan_p);
 
 /* The part [*first_p, *first_p + *count_p) of count elements that rank reduces in two-shot: slices
  * are whole multiples of 128 bytes but the last, so that aligned buffers have aligned slices. */

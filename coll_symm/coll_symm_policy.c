@@ -388,6 +388,7 @@ static void make_policy(mca_coll_symm_module_t *module)
         (void) keys[k].read(module->values[k], &module->policy); /* it was read before */
     }
     module->policy_sum = coll_symm_policy_sum(&module->policy);
+    module->one_policy = false; /* until a call shows that it is */
 }
 
 /* Takes a value over; one that is wrong is told of and leaves things as they are. Returns whether

@@ -107,12 +107,14 @@ void coll_symm_report_mismatch(const coll_symm_call_t *call)
     const coll_symm_descriptor_t *all = call->work->all;
     const symm_exchange_t *exchange = &call->module->comm->exchange;
     char first[96], second[96];
-    if (0 != exchange->rank) {
-        return; /* all ranks know; one tells */
+    bool eager = 0 != (call->mine.flags & COLL_SYMM_EAGER);
+    int teller = eager ? exchange->rank : 0; /* where all ranks know, one tells */
+    if (teller != exchange->rank) {
+        return;
     }
-    int other = coll_symm_plan_mismatch(all, exchange->size);
-    tell_call(&all[0], first, sizeof(first));
+    int other = coll_symm_plan_mismatch(all, exchange->size, teller);
+    tell_call(&all[teller], first, sizeof(first));
     tell_call(&all[other], second, sizeof(second));
-    symm_log(SYMM_LOG_ERROR, "the ranks' collectives do not match: rank 0 calls %s, rank %d %s",
-             first, other, second);
+    symm_log(SYMM_LOG_ERROR, "the ranks' collectives do not match: rank %d calls %s, rank %d %s",
+             teller, first, other, second);
 }

@@ -342,12 +342,13 @@ static void note_link(symm_comm_t *comm, const symm_mapping_t *mapping)
 static void count_for(symm_comm_t *comm, const symm_window_t *window, int amount)
 {
     bool usable = window->collectives && is_listed(comm, window);
+    bool gpu = SYMM_KIND_CUDA_DEVICE == window->mapping->ops->kind;
     if (usable) {
         note_link(comm, window->mapping);
     }
     atomic_fetch_add(&comm->live_windows, usable ? amount : 0);
-    bool watched = usable || SYMM_KIND_CUDA_DEVICE == window->mapping->ops->kind;
-    atomic_fetch_add(&comm->watch, watched ? amount : 0);
+    atomic_fetch_add(&comm->gpu_windows, usable && gpu ? amount : 0);
+    atomic_fetch_add(&comm->watch, usable || gpu ? amount : 0);
 }
 
 static void unlink_live(symm_window_t *window)

@@ -39,6 +39,7 @@ typedef struct symm_comm {
     /* Live symmetric windows that collectives may use: the communicator's own, and those of others
      * that all its ranks are in. Changes on all ranks between the same two collective calls. */
     _Atomic int live_windows;
+    _Atomic int gpu_windows; /* of these, how many are on GPUs */
     /* Live windows for which a collective must look at its buffers: those above, and all on GPUs.
      * 0 sends every collective on its way. */
     _Atomic int watch;
@@ -54,6 +55,7 @@ typedef struct symm_comm {
     /* How many windows have gone: what was found before may be gone where this has changed. */
     _Atomic uint64_t windows_gone;
     uint64_t call;   /* number of the latest agreed collective */
+    uint64_t begun;  /* number of one that all ranks are known to have come to */
     uint64_t step;   /* number of the latest barrier inside a collective */
     bool setting_up; /* the collective under way is our own, for a window's creation */
     symm_mapping_t *scratch[SYMM_SCRATCH_COUNT]; /* NULL until it is needed first */

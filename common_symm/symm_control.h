@@ -82,11 +82,15 @@ typedef struct symm_pending {
     _Atomic uint64_t step; /* barriers inside this call that the rank has come to */
 } symm_pending_t;
 
-/* Two slots used in turn: a rank writes call n+2 over call n only when it has seen every rank at
- * call n+1, hence done with reading call n. */
+/* Slots of each rank: so many calls it may be ahead of a rank that it need not wait for. */
+#define SYMM_SLOTS 16
+
+/* Slots are used in turn: a rank writes call n + SYMM_SLOTS over call n only when it knows that
+ * every rank has come to call n + 1, hence is done with reading call n. */
 typedef struct symm_comm_peer {
-    symm_slot_t slots[2];
-    _Alignas(SYMM_LINE_BYTES) _Atomic uint64_t left; /* number of the last call it has finished */
+    symm_slot_t slots[SYMM_SLOTS];                    /* by number % SYMM_SLOTS */
+    _Alignas(SYMM_LINE_BYTES) _Atomic uint64_t begun; /* number of the last call it has come to */
+    _Alignas(SYMM_LINE_BYTES) _Atomic uint64_t left;  /* number of the last call it has finished */
     int32_t
         left_code[2]; /* how that and the one before it ended: MPI error classes, by number % 2 */
     _Alignas(SYMM_LINE_BYTES) _Atomic uint64_t step; /* barriers inside calls it has come to */
@@ -100,8 +104,10 @@ typedef struct symm_block {
     uint64_t recv_at, recv_len;
 } symm_block_t;
 
-/* Rows of blocks that a rank has: one for each slot, then one for each pending call. */
-#define SYMM_ROWS (2 + SYMM_PENDING_MAX)
+/* Rows of blocks that a rank has: those that blocking calls use in turn, then one for each pending
+ * call. */
+#define SYMM_BLOCKING_ROWS 2
+#define SYMM_ROWS          (SYMM_BLOCKING_ROWS + SYMM_PENDING_MAX)
 
 /* Most ranks that have rows of blocks: size * size blocks, SYMM_ROWS times. */
 #define SYMM_ROW_RANKS_MAX 64

@@ -48,7 +48,7 @@ static void check_plan(const coll_symm_plan_t *plan, const coll_symm_descriptor_
     FUZZ_CHECK((COLL_SYMM_MISMATCH == plan->path) == (MPI_SUCCESS != plan->code));
     FUZZ_CHECK(NULL != coll_symm_plan_name(plan));
     if (COLL_SYMM_MISMATCH == plan->path) {
-        int other = coll_symm_plan_mismatch(all, size);
+        int other = coll_symm_plan_mismatch(all, size, 0);
         FUZZ_CHECK(0 < other && other < size);
     }
     if (COLL_SYMM_ONE_SHOT_PATH == plan->path || COLL_SYMM_TWO_SHOT_PATH == plan->path) {

@@ -835,6 +835,9 @@ static void lengths_that_do_not_match(void)
         int rc = MPI_Alltoallv(send, counts, disps, MPI_BYTE, recv, short_counts, disps, MPI_BYTE,
                                MPI_COMM_WORLD);
         CHECK_INT(MPI_ERR_TRUNCATE, mt_class(rc));
+        if (PAYLOAD_BYTES >= bytes) {
+            continue; /* of what is smaller not all ranks know: coll_eager.c */
+        }
         mt_context("gather of %d bytes", bytes);
         rc = MPI_Gather(send, 1 == mt_rank ? bytes : bytes + 1, MPI_BYTE, recv, bytes + 1, MPI_BYTE,
                         0, MPI_COMM_WORLD);

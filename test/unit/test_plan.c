@@ -682,6 +682,113 @@ static void mismatches(void **state)
     }
 }
 
+/* ---- calls that not all ranks wait in ---- */
+
+static bool is_eager(int rank, bool known, bool gpu_windows)
+{
+    return coll_symm_plan_is_eager(&all[rank], rank, &policy, known, gpu_windows);
+}
+
+/* The root says whether what comes from it is. */
+static void eager_from_the_root(void **state)
+{
+    static const coll_symm_collective_t collectives[] = {COLL_SYMM_BCAST, COLL_SYMM_SCATTER};
+    (void) state;
+    for (int i = 0; i < 2; ++i) {
+        show_alike(collectives[i], host, host, 100);
+        all[1].root = all[2].root = 2;
+        assert_false(is_eager(2, true, false)); /* the input is not in the slot */
+        all[1].flags = all[2].flags = COLL_SYMM_PAYLOAD;
+        assert_true(is_eager(2, true, false));
+        assert_true(is_eager(2, false, true));
+        assert_false(is_eager(1, true, false));
+    }
+}
+
+/* Of what goes to the root, each rank knows. */
+static void eager_to_the_root(void **state)
+{
+    (void) state;
+    for (int r = 0; r < 3; ++r) {
+        show_alike(COLL_SYMM_GATHER, device, host, SYMM_SLOT_PAYLOAD_BYTES);
+        assert_true(is_eager(r, false, false));
+        assert_false(is_eager(r, false, true));
+        show_alike(COLL_SYMM_GATHER, host, host, SYMM_SLOT_PAYLOAD_BYTES + 1);
+        assert_false(is_eager(r, true, false));
+        show_alike(COLL_SYMM_REDUCE, host, host, 8);
+        assert_true(is_eager(r, true, false));
+        assert_false(is_eager(r, false, false)); /* the next component's work */
+    }
+}
+
+static void never_eager(void **state)
+{
+    static const coll_symm_collective_t collectives[] = {
+        COLL_SYMM_ALLREDUCE, COLL_SYMM_ALLGATHER, COLL_SYMM_ALLTOALL, COLL_SYMM_BARRIER,
+        COLL_SYMM_GATHERV,   COLL_SYMM_SCATTERV,  COLL_SYMM_SCAN};
+    (void) state;
+    for (size_t i = 0; i < sizeof(collectives) / sizeof(collectives[0]); ++i) {
+        show_alike(collectives[i], host, host, 8);
+        set_all(COLL_SYMM_PAYLOAD, COLL_SYMM_AUTO);
+        assert_false(is_eager(0, true, false));
+    }
+    show_alike(COLL_SYMM_BCAST, host_window, host_window, 8);
+    set_all(COLL_SYMM_PAYLOAD, COLL_SYMM_AUTO);
+    policy.algorithm = COLL_SYMM_LOW_LATENCY;
+    assert_true(is_eager(0, true, false));
+    policy.algorithm = COLL_SYMM_NEXT;
+    assert_false(is_eager(0, true, false));
+    policy.algorithm = COLL_SYMM_AUTO;
+}
+
+static void assert_needed(int rank, int first, int end)
+{
+    coll_symm_ranks_t needed = coll_symm_needed(&all[rank], rank, RANKS);
+    assert_int_equal(needed.first, first);
+    assert_int_equal(needed.end, end);
+}
+
+static void assert_eager(int rank, int code)
+{
+    coll_symm_plan_t plan;
+    coll_symm_plan_choose_eager(all, RANKS, rank, &plan);
+    assert_int_equal(plan.path, MPI_SUCCESS == code ? COLL_SYMM_EAGER_SLOT : COLL_SYMM_MISMATCH);
+    assert_int_equal(plan.code, code);
+}
+
+/* Each rank compares its call with those that it needs, and sees no others. */
+static void eager_mismatches(void **state)
+{
+    (void) state;
+    show_alike(COLL_SYMM_BCAST, host, host, 8);
+    assert_needed(1, 0, RANKS);
+    set_all(COLL_SYMM_EAGER, COLL_SYMM_AUTO);
+    all[1].bytes = 4;
+    assert_needed(1, 0, 1);
+    assert_eager(0, MPI_SUCCESS);
+    assert_eager(1, MPI_ERR_TRUNCATE);
+    assert_int_equal(coll_symm_plan_mismatch(all, RANKS, 1), 0);
+    show_alike(COLL_SYMM_REDUCE, host, host, 8);
+    set_all(COLL_SYMM_EAGER, COLL_SYMM_AUTO);
+    all[1].op = SYMM_MAX;
+    assert_needed(0, 0, RANKS);
+    assert_needed(1, 0, 0);
+    assert_eager(0, MPI_ERR_OP);
+    assert_eager(1, MPI_SUCCESS);
+    assert_int_equal(coll_symm_plan_mismatch(all, RANKS, 0), 1);
+}
+
+/* Some are gone: the others must not go on without them. */
+static void eager_on_some_ranks(void **state)
+{
+    (void) state;
+    show_alike(COLL_SYMM_REDUCE, host, host, 8);
+    all[1].flags = COLL_SYMM_EAGER;
+    assert_mismatch(MPI_ERR_OTHER);
+    all[0].flags = COLL_SYMM_UNSUPPORTED;
+    assert_mismatch(MPI_ERR_OTHER);
+}
+
 /* The next component is to judge what we do not know. */
 static void unknown_arguments_are_not_compared(void **state)
 {
@@ -786,7 +893,8 @@ static void properties_of_every_plan(void **state)
     }
     policy.scratch_bytes = 0;
     for (int path = 0; path < COLL_SYMM_PATHS; ++path) {
-        bool elsewhere = COLL_SYMM_LOCAL == path || COLL_SYMM_COPY_SPREAD == path;
+        bool elsewhere = COLL_SYMM_LOCAL == path || COLL_SYMM_COPY_SPREAD == path ||
+                         COLL_SYMM_EAGER_SLOT == path;
         assert_true(elsewhere || 0 < seen[path]); /* the test sees all of them */
     }
 }
@@ -850,6 +958,7 @@ static void names(void **state)
         {COLL_SYMM_PASS, false, false, "next"},
         {COLL_SYMM_PASS, true, true, "next_staged"},
         {COLL_SYMM_PUSH_SLOT, false, false, "low_latency_push"},
+        {COLL_SYMM_EAGER_SLOT, false, false, "eager_push"},
         {COLL_SYMM_LOCAL, true, false, "local_copy"},
         {COLL_SYMM_ONE_SHOT_PATH, false, false, "one_shot_host"},
         {COLL_SYMM_ONE_SHOT_PATH, true, false, "one_shot_sm"},
@@ -924,6 +1033,11 @@ int main(void)
         cmocka_unit_test(windows_of_both_kinds),
         cmocka_unit_test(windows_and_offsets_do_not_matter),
         cmocka_unit_test(mismatches),
+        cmocka_unit_test(eager_from_the_root),
+        cmocka_unit_test(eager_to_the_root),
+        cmocka_unit_test(never_eager),
+        cmocka_unit_test(eager_mismatches),
+        cmocka_unit_test(eager_on_some_ranks),
         cmocka_unit_test(unknown_arguments_are_not_compared),
         cmocka_unit_test(properties_of_every_plan),
         cmocka_unit_test(slices_cover_everything_once),

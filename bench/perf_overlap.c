@@ -184,7 +184,8 @@ static void write_row(const overlap_t *ours, overlap_t *o, const perf_series_t *
     }
     result->ratio = median(ours, m, p) / median(o, m, p);
     (void) snprintf(manner, sizeof(manner), "%s %s", part_names[p], manners[m].name);
-    perf_output_figures("overlap", manner, c->bytes, series->name, result, rates);
+    perf_output_figures(c->in_place ? "overlap in place" : "overlap", manner, c->bytes,
+                        series->name, result, rates);
 }
 
 static void write_rows(const overlap_t *ours, overlap_t *o, const perf_series_t *series,
@@ -212,12 +213,12 @@ static void measure(const perf_options_t *options, perf_series_t *series, const 
     o->results[0][0].wrong = options->verify ? verify(series, c) : 0;
 }
 
-static void print_head(void)
+static void print_head(const perf_case_t *c)
 {
-    perf_output_line("# allgather beside a kernel on all multiprocessors; \"polled\": the program "
-                     "tests the call until it is done, \"tested\": %d times, \"untested\": it only "
-                     "waits, after the kernel",
-                     FEW_TESTS);
+    perf_output_line("# allgather, %s, beside a kernel on all multiprocessors; \"polled\": the "
+                     "program tests the call until it is done, \"tested\": %d times, \"untested\": "
+                     "it only waits, after the kernel",
+                     perf_case_manner(c), FEW_TESTS);
     perf_output_line("#%9s %10s %8s %8s %8s %8s | %8s %8s %8s %8s %8s | %8s %7s", "bytes", "", "",
                      "compute", "beside", "slowed", "returns", "call", "bus", "beside", "bus",
                      "both", "hidden");
@@ -263,10 +264,15 @@ bool perf_overlap(const perf_options_t *options, perf_series_t *series, int coun
     MPI_Comm comm = series[0].comm;
     series[0].comm = perf_duplicate(comm, "coll_symm_copy_engine_only", "true");
     MPI_Barrier(series[0].comm); /* its first blocking collective sets it up for nonblocking ones */
-    print_head();
-    for (int i = 0; i < size_count; ++i) {
-        const perf_case_t c = {.op = PERF_ALLGATHER, .bytes = sizes[i]};
-        measure_all(options, series, count, &c, wrong_p);
+    for (int placement = PERF_OUT; placement <= PERF_IN; ++placement) {
+        perf_case_t c = {.op = PERF_ALLGATHER, .in_place = PERF_IN == placement};
+        if (0 != (options->placements & PERF_BIT(placement))) {
+            print_head(&c);
+            for (int i = 0; i < size_count; ++i) {
+                c.bytes = sizes[i];
+                measure_all(options, series, count, &c, wrong_p);
+            }
+        }
     }
     MPI_Comm_free(&series[0].comm);
     series[0].comm = comm;

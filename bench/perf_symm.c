@@ -142,7 +142,8 @@ void perf_mpi_call(perf_series_t *self, const perf_case_t *c)
 
 static void symm_start(perf_series_t *self, const perf_case_t *c)
 {
-    MPI_Iallgather(self->send, (int) c->bytes, MPI_BYTE, self->recv, (int) c->bytes, MPI_BYTE,
+    const void *input = c->in_place ? MPI_IN_PLACE : self->send;
+    MPI_Iallgather(input, (int) c->bytes, MPI_BYTE, self->recv, (int) c->bytes, MPI_BYTE,
                    self->comm, &self->request);
 }
 

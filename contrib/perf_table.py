@@ -104,10 +104,13 @@ def overlap_row(size, who, name, parts):
     return cells + [number(both), f"{hidden * 100:.0f} %"]
 
 
-def print_overlap(series, wanted):
-    """Rows of the operation "overlap", whose manners are the parts of one measurement."""
-    parts = {manner: sizes for (op, manner), sizes in series.items() if op == "overlap"}
-    print("\n**all-gather beside computation**\n")
+OVERLAPS = {"overlap": "out of place", "overlap in place": "in place"}
+
+
+def print_overlap(series, overlap, wanted):
+    """Rows of an operation of OVERLAPS, whose manners are the parts of one measurement."""
+    parts = {manner: sizes for (op, manner), sizes in series.items() if op == overlap}
+    print(f"\n**all-gather beside computation, {OVERLAPS[overlap]}**\n")
     print_lines([OVERLAP_HEAD] + [
         overlap_row(size, who, name, {manner: sizes[size] for manner, sizes in parts.items()})
         for size, rows in parts["call alone"].items() if wanted is None or size in wanted
@@ -122,10 +125,11 @@ def main():
     arguments = parser.parse_args()
     series = load(arguments.csv)
     for (op, manner), sizes in series.items():
-        if op != "overlap":
+        if op not in OVERLAPS:
             print_table(f"**{op}, {manner}**", sizes, arguments.sizes)
-    if ("overlap", "call alone") in series:
-        print_overlap(series, arguments.sizes)
+    for overlap in OVERLAPS:
+        if (overlap, "call alone") in series:
+            print_overlap(series, overlap, arguments.sizes)
     return 0
 
 

@@ -14,7 +14,7 @@ case $1 in
             test "${OMPI_COMM_WORLD_RANK:-0}" != "0" || test "$said" != "${said#*no GPU memory}"
             exit
         fi
-        exec "$PERF" --kind "$kind" --overlap --max 1M --time 0.01 --verify
+        exec "$PERF" --kind "$kind" --overlap --placement both --max 1M --time 0.01 --verify
         ;;
     perf_tune)
         table=$1.$PPID.txt

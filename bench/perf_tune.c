@@ -29,12 +29,13 @@ typedef struct question {
     const char *setting;
     bool from; /* the setting is the first size of `above`, and missing if there is none */
     bool of_gpu;
+    bool of_blocks; /* the setting counts all that a rank moves, a block for each rank */
 } question_t;
 
 static const question_t questions[] = {
-    {PERF_ALLREDUCE, "one_shot", "two_shot", "one_shot_max", false, false},
-    {PERF_ALLREDUCE, "two_shot", "copy_engine", "copy_engine_min", true, true},
-    {PERF_ALLGATHER, "kernel", "copy_engine", "kernel_max", false, true},
+    {PERF_ALLREDUCE, "one_shot", "two_shot", "one_shot_max", false, false, false},
+    {PERF_ALLREDUCE, "two_shot", "copy_engine", "copy_engine_min", true, true, false},
+    {PERF_ALLGATHER, "kernel", "copy_engine", "kernel_max", false, true, true},
 };
 
 int perf_tune_split(const double *below, const double *above, int count)
@@ -91,15 +92,14 @@ static const char *link_name(const perf_series_t *ours)
     return symm_link_name(info.link);
 }
 
-/* Answers a question with a line of the table. */
-static void answer(const question_t *q, const perf_options_t *options, perf_series_t *ours,
-                   FILE *file)
+/* Measures both algorithms at all sizes, beginning with LEAST_BYTES. Returns how many there are. */
+static int measure(const question_t *q, const perf_options_t *options, perf_series_t *ours,
+                   double below[SIZES_MAX], double above[SIZES_MAX])
 {
     MPI_Comm comm = ours->comm;
     MPI_Comm comms[2] = {perf_duplicate(comm, "coll_symm_algorithm", q->below),
                          perf_duplicate(comm, "coll_symm_algorithm", q->above)};
     perf_case_t c = {.op = q->op};
-    double below[SIZES_MAX], above[SIZES_MAX];
     int count = 0;
     for (c.bytes = LEAST_BYTES; c.bytes <= options->max_bytes && count < SIZES_MAX; c.bytes *= 2) {
         double times[2];
@@ -112,8 +112,18 @@ static void answer(const question_t *q, const perf_options_t *options, perf_seri
     ours->comm = comm;
     MPI_Comm_free(&comms[0]);
     MPI_Comm_free(&comms[1]);
+    return count;
+}
+
+/* Answers a question with a line of the table. */
+static void answer(const question_t *q, const perf_options_t *options, perf_series_t *ours,
+                   FILE *file)
+{
+    double below[SIZES_MAX], above[SIZES_MAX];
+    int count = measure(q, options, ours, below, above);
     int split = perf_tune_split(below, above, count);
     size_t bytes = q->from || 0 < split ? (LEAST_BYTES / 2) << (q->from ? split + 1 : split) : 0;
+    bytes *= q->of_blocks ? (size_t) perf_world.size : 1;
     if (NULL != file && !(q->from && split == count)) {
         fprintf(file, "%s %d %s %zu\n", link_name(ours), perf_world.size, q->setting, bytes);
     }

@@ -20,8 +20,9 @@ case $1 in
         table=$1.$PPID.txt
         "$PERF" --kind "$kind" --tune="$table" --max 4K || exit 1
         test "${OMPI_COMM_WORLD_RANK:-0}" != "0" && exit 0
-        # host, or whatever joins the GPUs
-        grep -qE "^(host|same_gpu|nvlink|pcie) [0-9]+ one_shot_max [0-9]+$" "$table" &&
+        # host, or whatever joins the GPUs; a kernel moves a block for each rank
+        ! awk '$3 == "kernel_max" && $4 % $2 != 0 { print "FAIL: " $0; wrong = 1 } END { exit !wrong }' "$table" &&
+            grep -qE "^(host|same_gpu|nvlink|pcie) [0-9]+ one_shot_max [0-9]+$" "$table" &&
             test "$(grep -c '^host' "$table")" -eq "$(test "$kind" = "system" && echo 1 || echo 0)"
         found=$?
         cat "$table"

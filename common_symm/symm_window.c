@@ -254,8 +254,9 @@ static int create_agreed(symm_window_t *window, const symm_window_request_t *req
 static void log_window(const symm_window_t *window)
 {
     const symm_mapping_t *mapping = window->mapping;
-    symm_log(SYMM_LOG_INFO, "window %u: %s, %d ranks, rank %d has %zu bytes on %s%s",
-             (unsigned) window->serial, symm_kind_name(window->kind), window->size, window->rank,
+    symm_log(SYMM_LOG_INFO, "window %u: %s, %d ranks, link %s, rank %d has %zu bytes on %s%s",
+             (unsigned) window->serial, symm_kind_name(window->kind), window->size,
+             symm_link_name(symm_mapping_link(mapping)), window->rank,
              window->parts[window->rank].size, mapping->ops->describe(mapping->device),
              mapping->layout.contiguous ? ", contiguous" : "");
 }

@@ -94,13 +94,13 @@ gpu gpu_small 100 --peers nccl,nccl_symm --ops $collectives,allgather_rows,barri
     --min 16 --max 16M --factor 4 --verify
 gpu gpu_large 120 --peers nccl,nccl_symm --ops $collectives,allgather_rows --placement both \
     --min 64M --max 256M --factor 4
-gpu gpu_overlap 60 --peers nccl,nccl_symm --overlap --placement both --min 16M --max 256M --factor 4 --verify
+gpu gpu_overlap 100 --peers nccl,nccl_symm --overlap --placement both --min 16M --max 256M --factor 4 --verify
 gpu gpu_rma 60 --peers memcpy --ops $updates --factor 8 --max 256M
 # NCCL's copy engines, which it uses for symmetric buffers when told to.
 NCCL_CTA_POLICY=2
 export NCCL_CTA_POLICY
 gpu gpu_ce 60 --peers nccl_symm --ops allgather,alltoall,bcast,gather,scatter --min 1M --max 256M --factor 4
-gpu gpu_ce_overlap 40 --peers nccl_symm --overlap --placement both --min 16M --max 256M --factor 4 --verify
+gpu gpu_ce_overlap 60 --peers nccl_symm --overlap --placement both --min 16M --max 256M --factor 4 --verify
 unset NCCL_CTA_POLICY
 run gpu_tuning 40 --mca osc symm "$perf" --kind cuda:device --tune="$folder/gpu_tuning.txt" --max 64M
 

@@ -430,8 +430,8 @@ void coll_symm_eager_load(coll_symm_call_t *call, void *slot);
 /* The error class of a failure of that kind, of this rank or one that it has waited for. */
 int coll_symm_eager_outcome(const coll_symm_call_t *call);
 
-/* Takes len bytes of a slot to where byte `at` of the output's data is, gaps not counted. Returns
- * an MPI error class, with the cause logged. */
+/* Takes len bytes of a slot to where byte `at` of the output's data is, where no cursor is kept for
+ * its gaps. Returns an MPI error class, with the cause logged. */
 int coll_symm_take(const coll_symm_call_t *call, const char *from, size_t at, size_t len);
 
 /* ---- coll_symm_move.c: data movements ---- */

@@ -91,7 +91,7 @@ int coll_symm_eager_outcome(const coll_symm_call_t *call)
 int coll_symm_take(const coll_symm_call_t *call, const char *from, size_t at, size_t len)
 {
     /* No rank with a GPU buffer has this flag. */
-    if (!has_flag(&call->mine, COLL_SYMM_PAYLOAD) || 0 != call->mine.recv_gaps) {
+    if (!has_flag(&call->mine, COLL_SYMM_PAYLOAD)) {
         return unpack(call, from, at, len);
     }
     memcpy(call->recv + at, from, len);

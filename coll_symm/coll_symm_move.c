@@ -424,8 +424,16 @@ static int copy_through_scratch(coll_symm_call_t *call)
 
 /* ---- without copies between GPUs ---- */
 
+/* Takes len bytes of from's slot, whose block begins with byte `at` of the output. */
+static int take_slot(coll_symm_call_t *call, int from, const char *input, size_t at, size_t len)
+{
+    return 0 != call->mine.recv_gaps
+               ? coll_symm_typed_move(call, NULL, output_end(call, from, at), known_end(input), len)
+               : coll_symm_take(call, input, at, len);
+}
+
 /* Low latency: the inputs are in the slots already. */
-static int take_slots(const coll_symm_call_t *call)
+static int take_slots(coll_symm_call_t *call)
 {
     coll_symm_ranks_t needed = coll_symm_needed(&call->mine, rank_of(call), size_of(call));
     int rc = MPI_SUCCESS;
@@ -434,7 +442,7 @@ static int take_slots(const coll_symm_call_t *call)
         rc = find_block(call, from, rank_of(call), &in, &out);
         if (MPI_SUCCESS == rc && 0 < out.len) {
             const char *input = coll_symm_call_payload_of(call, from);
-            rc = coll_symm_take(call, input + in.at, out.at, in.len);
+            rc = take_slot(call, from, input + in.at, out.at, in.len);
         }
     }
     return rc;

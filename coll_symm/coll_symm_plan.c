@@ -300,25 +300,25 @@ static coll_symm_path_t choose_move(const summary_t *s, const coll_symm_descript
 {
     bool gpu = COLL_SYMM_WINDOW_CUDA == s->place;
     bool direct = !overwrites_input(first);
+    /* A rank knows the gaps of its own buffers alone. */
+    bool push = direct && s->recv_in && !s->recv_gaps;
+    bool pull = direct && s->send_in && !s->send_gaps;
     bool by_choice = COLL_SYMM_COPY_ENGINE == s->algorithm || COLL_SYMM_KERNEL == s->algorithm;
-    if ((s->send_gaps || s->recv_gaps) && !gpu) {
-        return COLL_SYMM_PASS;
-    }
-    if (s->payload && !(by_choice && direct && s->together && (s->send_in || s->recv_in))) {
+    if (s->payload && !(by_choice && s->together && (push || pull))) {
         return COLL_SYMM_PUSH_SLOT;
     }
     if (!s->together) {
         return COLL_SYMM_PASS;
     }
     /* Copy engines write to a peer faster than they read from it; a host core the other way round.
-     * A rank knows the gaps of its own buffers alone. */
-    if (direct && s->recv_in && !s->recv_gaps && (gpu || !s->send_in)) {
+     */
+    if (push && (gpu || !pull)) {
         /* Alone, the root would send each byte once to every rank. */
         bool spread = COLL_SYMM_BCAST == first->collective && gpu && 2 < size &&
                       policy->spread_min <= first->bytes && !s->send_gaps;
         return spread ? COLL_SYMM_COPY_SPREAD : COLL_SYMM_COPY_PUSH;
     }
-    if (direct && s->send_in && !s->send_gaps) {
+    if (pull) {
         return COLL_SYMM_COPY_PULL;
     }
     bool scratch = gpu && 0 < coll_symm_scratch_piece(policy->scratch_bytes, size);

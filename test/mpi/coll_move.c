@@ -486,22 +486,30 @@ static bool some_kind_is(const call_t *c, bool input, bool plain)
     return some;
 }
 
-/* The same where there are gaps: kernels take them between GPUs. Which way is known for sure where
- * all ranks have both buffers and the root has nothing of its own. */
+/* The same where there are gaps. Which way is known for sure where all ranks have both buffers, and
+ * no block is empty. There is scratch on GPUs alone. */
 static void check_typed_way(const call_t *c, const symm_stats_t *before)
 {
+    bool gpu = SYMM_KIND_CUDA_DEVICE == mt_kind;
     bool windows = PLACE_WINDOW == c->from && PLACE_WINDOW == c->to;
     bool devices = PLACE_DEVICE == c->from && PLACE_DEVICE == c->to;
-    if (SYMM_KIND_CUDA_DEVICE != mt_kind || !HAS_SCRATCH || 2 > c->size || !(windows || devices)) {
-        return; /* on the host they are the next component's */
-    }
     bool gaps_in = some_kind_is(c, true, false), gaps_out = some_kind_is(c, false, false);
     bool sure = windows && !c->in_place && ALL == traits[c->collective].rooted &&
                 ROWS != traits[c->collective].recv && (gaps_in || gaps_out);
-    CHECK_SERVED(before, !sure       ? NULL
-                         : !gaps_out ? "copy_push_typed"
-                         : !gaps_in  ? "copy_pull_typed"
-                                     : "copy_scratch_typed");
+    bool slots = !gpu && PAYLOAD_BYTES >= (size_t) c->size * c->bytes * 2;
+    if (2 > c->size || !(windows || devices)) {
+        return;
+    }
+    if (sure && gaps_in && gaps_out && !(gpu && HAS_SCRATCH)) {
+        CHECK_PASSED(before);
+    } else if (sure) {
+        CHECK_SERVED(before, !gaps_out ? "copy_push_typed"
+                             : gaps_in ? "copy_scratch_typed"
+                             : slots   ? "low_latency_push"
+                                       : NULL);
+    } else if (gpu && HAS_SCRATCH) {
+        CHECK_SERVED(before, NULL);
+    }
 }
 
 /* How a call is to be done where that is certain. */

@@ -378,10 +378,14 @@ static void datatypes_with_gaps(void **state)
     assert_path_with_gaps(gpu_window, true, true, VIA);
     assert_false(coll_symm_lands_in_scratch(&all[1]));
     assert_true(coll_symm_lands_in_scratch(&all[2]));
-    assert_path_with_gaps(host_window, true, false, NEXT);
-    assert_path_with_gaps(host_window, false, true, NEXT);
+    assert_path_with_gaps(host_window, false, false, PULL);
+    assert_path_with_gaps(host_window, true, false, PUSH);
+    assert_path_with_gaps(host_window, false, true, PULL);
+    assert_path_with_gaps(host_window, true, true, NEXT);
+    assert_path_with_gaps(host, true, false, NEXT);
+    assert_path_with_gaps(host, false, true, NEXT);
     set_all(COLL_SYMM_PAYLOAD, COLL_SYMM_AUTO);
-    assert_path(NEXT); /* the inputs are in the slots, but nobody scatters them */
+    assert_path(SLOT); /* whose output has gaps scatters what is in the slots */
     show_alike(COLL_SYMM_BCAST, gpu_window, gpu_window, 1 << 20);
     all[0].send_gaps = 1;
     policy.spread_min = 1;

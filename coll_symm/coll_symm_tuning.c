@@ -22,10 +22,10 @@
  * what the data take outweighs what a step takes at smaller sizes. */
 static const char built_in[] = "host 2 one_shot_max 16384\n"
                                "same_gpu 2 one_shot_max 524288\n"
-                               "same_gpu 2 kernel_max 16777216\n"
+                               "same_gpu 2 kernel_max 33554432\n"
                                "nvlink 2 one_shot_max 524288\n"
                                "nvlink 2 copy_engine_min 67108864\n"
-                               "nvlink 2 kernel_max 16777216\n"
+                               "nvlink 2 kernel_max 33554432\n"
                                "pcie 2 one_shot_max 65536\n"
                                "pcie 2 kernel_max 262144\n";
 

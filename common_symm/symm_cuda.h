@@ -70,6 +70,12 @@ int symm_cuda_queue_mark(symm_queue_t *queue, symm_mark_t *mark_p);
 int symm_cuda_queue_progress(symm_queue_t *queue);
 bool symm_cuda_queue_passed(const symm_queue_t *queue, symm_mark_t mark);
 
+/* symm_cuda_prepared.c's entries. */
+int symm_cuda_prepare(symm_queue_t *queue, const symm_tasks_t *tasks, symm_prepared_t **prepared_p,
+                      symm_error_t *error);
+int symm_cuda_replay(symm_prepared_t *prepared);
+void symm_cuda_discard(symm_prepared_t *prepared);
+
 /* Where memory is for the kernels of a device. */
 typedef enum symm_cuda_place {
     SYMM_CUDA_REACHED,   /* device memory, or pinned memory at an address that is good for both */

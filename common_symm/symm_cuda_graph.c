@@ -66,11 +66,10 @@ static int make(symm_cuda_graph_t *made, const CUDA_KERNEL_NODE_PARAMS *params)
     return symm_cuda_check_log(SYMM_LOG_ERROR, result, "making the graph of a kernel");
 }
 
-/* Makes the graph, or gives its node the new parameters; its launches under way keep theirs. */
-static int set(symm_cuda_graph_t *graph, const symm_cuda_node_t *node)
+CUDA_KERNEL_NODE_PARAMS symm_cuda_node_params(const symm_cuda_node_t *node, void **params_p)
 {
-    void *params = (void *) (uintptr_t) node->params; /* read only */
-    CUDA_KERNEL_NODE_PARAMS kernel = {
+    *params_p = (void *) (uintptr_t) node->params; /* read only */
+    return (CUDA_KERNEL_NODE_PARAMS){
         .func = node->function,
         .gridDimX = node->blocks,
         .gridDimY = 1,
@@ -78,8 +77,15 @@ static int set(symm_cuda_graph_t *graph, const symm_cuda_node_t *node)
         .blockDimX = node->threads,
         .blockDimY = 1,
         .blockDimZ = 1,
-        .kernelParams = &params,
+        .kernelParams = params_p,
     };
+}
+
+/* Makes the graph, or gives its node the new parameters; its launches under way keep theirs. */
+static int set(symm_cuda_graph_t *graph, const symm_cuda_node_t *node)
+{
+    void *params;
+    CUDA_KERNEL_NODE_PARAMS kernel = symm_cuda_node_params(node, &params);
     if (NULL == graph->graph) {
         return make(graph, &kernel);
     }

@@ -21,6 +21,9 @@ typedef struct symm_cuda_node {
     size_t params_len;        /* of which it reads no more than the first bytes */
 } symm_cuda_node_t;
 
+/* The node as the driver wants it. *params_p is for the result to refer to. */
+CUDA_KERNEL_NODE_PARAMS symm_cuda_node_params(const symm_cuda_node_t *node, void **params_p);
+
 typedef struct symm_cuda_graph {
     CUgraph graph; /* NULL until it is made */
     CUgraphNode node;

@@ -8,6 +8,7 @@
 #include "symm_config.h"
 
 #include "symm_cuda_batch.h"
+#include "symm_cuda_prepared.h"
 #include "symm_log.h"
 #include "symm_reduce_kernel.h"
 #include "symm_reduce_params.h"
@@ -101,26 +102,37 @@ static int keep_step(symm_queue_t *queue)
     return rc;
 }
 
-static int launch_node(symm_queue_t *queue, const symm_cuda_node_t *node)
+/* Launches a graph of so many kernels, if rc tells that there is one, on the main lane. */
+static int launch(symm_queue_t *queue, CUgraphExec exec, uint32_t kernels, int rc)
 {
-    CUgraphExec exec;
-    int rc = keep_step(queue);
     if (MPI_SUCCESS == rc) {
-        rc = symm_cuda_graphs_get(&queue->graphs, node, &exec);
+        rc = keep_step(queue);
     }
     if (MPI_SUCCESS == rc) {
         rc = symm_cuda_check_log(SYMM_LOG_ERROR,
                                  symm_cuda.cuGraphLaunch(exec, queue->streams[SYMM_LANE_MAIN]),
                                  "cuGraphLaunch");
     }
-    ++queue->flag_value;
+    queue->flag_value += kernels;
     queue->flag_pending = MPI_SUCCESS == rc;
-    SYMM_COUNT(kernels, 1);
+    SYMM_COUNT(kernels, kernels);
     if (MPI_SUCCESS != rc) {
         queue->out_of_step = true;
         queue->busy[SYMM_LANE_MAIN] = true; /* an earlier one may be under way: ask the stream */
     }
     return rc;
+}
+
+int symm_cuda_launch_graph(symm_queue_t *queue, CUgraphExec exec, uint32_t kernels)
+{
+    return launch(queue, exec, kernels, MPI_SUCCESS);
+}
+
+static int launch_node(symm_queue_t *queue, const symm_cuda_node_t *node)
+{
+    CUgraphExec exec = NULL;
+    int rc = symm_cuda_graphs_get(&queue->graphs, node, &exec);
+    return launch(queue, exec, 1, rc);
 }
 
 int symm_cuda_launch(symm_queue_t *queue, const symm_cuda_kernel_t *kernel, void *params,
@@ -142,7 +154,8 @@ int symm_cuda_launch(symm_queue_t *queue, const symm_cuda_kernel_t *kernel, void
                              .threads = threads,
                              .params = params,
                              .params_len = params_len};
-    return launch_node(queue, &node);
+    return NULL != queue->preparing ? symm_cuda_prepared_add_kernel(queue->preparing, &node)
+                                    : launch_node(queue, &node);
 }
 
 /* ---- reductions ---- */

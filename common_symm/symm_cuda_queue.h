@@ -43,6 +43,8 @@ struct symm_queue {
     symm_cuda_stage_t *stage;     /* NULL until a reduction is staged */
     bool stage_failed;            /* it cannot be made */
     symm_cuda_atomics_t *atomics; /* NULL until the first update */
+    symm_prepared_t *preparing;   /* what kernels become a part of instead of being launched, else
+                                   * NULL */
 };
 
 /* Takes and gives back the queue's lock, which costs as much as gathering an operation: only where
@@ -111,6 +113,10 @@ typedef struct symm_cuda_kernel {
  * MPI_SUCCESS, or an MPI error class with the cause logged. */
 int symm_cuda_launch(symm_queue_t *queue, const symm_cuda_kernel_t *kernel, void *params,
                      size_t params_len, uint32_t blocks, uint32_t threads);
+
+/* Launches a graph of so many of our kernels, one behind the other, on the main lane. Returns
+ * likewise. */
+int symm_cuda_launch_graph(symm_queue_t *queue, CUgraphExec exec, uint32_t kernels);
 
 /* Launches a reduction; its sources and destinations are at most SYMM_REDUCE_MAX_RANKS. */
 int symm_cuda_launch_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);

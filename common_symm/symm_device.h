@@ -19,6 +19,7 @@
 #include "symm_move.h"
 #include "symm_program_memory.h"
 #include "symm_reduce.h"
+#include "symm_tasks.h"
 #include "symm_typemap.h"
 
 /* A device in use: a CUDA context, or this host. Owned by its backend. */
@@ -27,6 +28,9 @@ typedef struct symm_device symm_device_t;
 /* An ordered line of copies and reductions on a device, with its two lanes (see copy). Any thread
  * may use it; calls take turns. */
 typedef struct symm_queue symm_queue_t;
+
+/* Work that was made ready to be done again and again. Owned by its backend. */
+typedef struct symm_prepared symm_prepared_t;
 
 /* One rank's physical allocation; what value means, the backend knows. */
 typedef struct symm_memory {
@@ -203,6 +207,15 @@ typedef struct symm_device_ops {
     int (*queue_progress)(symm_queue_t *queue);
     /* Whether all before mark is complete, as far as queue_progress and queue_wait have seen. */
     bool (*queue_passed)(const symm_queue_t *queue, symm_mark_t mark);
+
+    /* Makes ready what tasks say, to be done on queue once with each replay. The tasks, and the
+     * memory that they are about, stay as they are until discard. */
+    int (*prepare)(symm_queue_t *queue, const symm_tasks_t *tasks, symm_prepared_t **prepared_p,
+                   symm_error_t *error);
+    /* Starts it. As with copy and reduce, also after a failure. */
+    int (*replay)(symm_prepared_t *prepared);
+    /* Ends it; nothing of it is under way. NULL is allowed. Teardown. */
+    void (*discard)(symm_prepared_t *prepared);
 
     /* Whether kernels on device can read and write ptr, memory outside any window. */
     bool (*reaches)(symm_device_t *device, const void *ptr);

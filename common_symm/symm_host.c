@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
  * The host backend: segments are memfd memory, copies and reductions run on the calling thread at
- * the moment they are started, so that waiting for a queue is nothing but a fence. */
+ * the moment they are started, so that waiting for a queue is nothing but a fence. What is prepared
+ * is a list of tasks, run through with each replay. */
 #include "symm_config.h"
 
 #include "symm_device.h"
@@ -13,6 +14,7 @@
 #include <mpi.h>
 #include <limits.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,6 +28,10 @@ struct symm_device {
 
 struct symm_queue {
     symm_device_t *device;
+};
+
+struct symm_prepared {
+    const symm_tasks_t *tasks;
 };
 
 static symm_device_t this_host;
@@ -315,6 +321,48 @@ static bool host_queue_passed(const symm_queue_t *queue, symm_mark_t mark)
     return true;
 }
 
+static int host_prepare(symm_queue_t *queue, const symm_tasks_t *tasks,
+                        symm_prepared_t **prepared_p, symm_error_t *error)
+{
+    (void) queue;
+    symm_prepared_t *prepared = malloc(sizeof(*prepared));
+    if (NULL == prepared) {
+        return symm_error_set(error, MPI_ERR_NO_MEM, "no memory to prepare work");
+    }
+    prepared->tasks = tasks;
+    *prepared_p = prepared;
+    return MPI_SUCCESS;
+}
+
+static int run_task(const symm_task_t *task)
+{
+    const symm_move_t *move = task->moves;
+    switch (task->kind) {
+    case SYMM_TASK_COPY:
+        return host_copy(&this_queue, SYMM_LANE_MAIN, move->dst, move->src, (size_t) move->len);
+    case SYMM_TASK_COPY_MANY:
+        return host_copy_many(&this_queue, task->moves, task->count, task->blocks);
+    case SYMM_TASK_REDUCE:
+        return host_reduce(&this_queue, &task->reduce, task->blocks);
+    }
+    return MPI_ERR_INTERN; /* there are no other kinds */
+}
+
+static int host_replay(symm_prepared_t *prepared)
+{
+    int rc = MPI_SUCCESS;
+    for (const symm_task_t *task = prepared->tasks->first; MPI_SUCCESS == rc && NULL != task;
+         task = task->next) {
+        rc = run_task(task);
+    }
+    return rc;
+}
+
+static void host_discard(symm_prepared_t *prepared)
+{
+    free(prepared);
+}
+
 static bool host_reaches(symm_device_t *device, const void *ptr)
 {
     (void) device;
@@ -406,6 +454,9 @@ const symm_device_ops_t symm_host_ops = {
     .queue_mark = host_queue_mark,
     .queue_progress = host_queue_wait,
     .queue_passed = host_queue_passed,
+    .prepare = host_prepare,
+    .replay = host_replay,
+    .discard = host_discard,
     .reaches = host_reaches,
     .link = host_link,
     .pointer_kind = host_pointer_kind,

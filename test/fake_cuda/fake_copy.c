@@ -2,6 +2,8 @@
  * Copies and fills, between any two kinds of memory. */
 #include "symm_config.h"
 
+#include "fake_copy.h"
+
 #include "fake_context.h"
 #include "fake_entry.h"
 #include "fake_report.h"
@@ -142,6 +144,40 @@ static CUresult check_copy(const copy_work_t *copy, int gpu, fake_place_t *dst_p
     }
     fake_space_unlock();
     return result;
+}
+
+/* Whether a node's copy is of one row, with nothing set that a row does not have. */
+static bool is_row(const CUDA_MEMCPY3D *node)
+{
+    return CU_MEMORYTYPE_UNIFIED == node->srcMemoryType &&
+           CU_MEMORYTYPE_UNIFIED == node->dstMemoryType && 1 == node->Height && 1 == node->Depth &&
+           0 == (node->srcXInBytes | node->srcY | node->srcZ | node->srcLOD | node->srcPitch |
+                 node->srcHeight) &&
+           0 == (node->dstXInBytes | node->dstY | node->dstZ | node->dstLOD | node->dstPitch |
+                 node->dstHeight) &&
+           NULL == node->srcHost && NULL == node->dstHost && NULL == node->srcArray &&
+           NULL == node->dstArray && NULL == node->reserved0 && NULL == node->reserved1;
+}
+
+CUresult fake_copy_read(const CUDA_MEMCPY3D *node, fake_copy_t *copy_p)
+{
+    if (NULL == node || !is_row(node) || 0 == node->WidthInBytes) {
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "a copy that is not of one row");
+    }
+    *copy_p =
+        (fake_copy_t){(uintptr_t) node->dstDevice, (uintptr_t) node->srcDevice, node->WidthInBytes};
+    return CUDA_SUCCESS;
+}
+
+CUresult fake_copy_queue(const fake_copy_t *copy, CUstream stream)
+{
+    fake_place_t to, from;
+    copy_work_t work = {.dst = copy->dst, .src = copy->src, .len = copy->len, .fill = -1};
+    CUresult result = check_copy(&work, fake_stream_context(stream)->gpu, &to, &from);
+    if (CUDA_SUCCESS == result && (FAKE_PLACE_PAGEABLE == to || FAKE_PLACE_PAGEABLE == from)) {
+        return fake_misuse(CUDA_ERROR_INVALID_VALUE, "a graph's copy of ordinary memory");
+    }
+    return CUDA_SUCCESS == result ? queue_copy(stream, &work, false) : result;
 }
 
 CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream)

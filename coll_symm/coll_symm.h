@@ -112,6 +112,9 @@ typedef struct coll_symm_work {
     coll_symm_typed_t *typed[COLL_SYMM_SIDES]; /* [size] NULL until there are gaps */
 } coll_symm_work_t;
 
+/* A persistent request: coll_symm_persistent.c. */
+typedef struct coll_symm_persistent coll_symm_persistent_t;
+
 typedef struct mca_coll_symm_module mca_coll_symm_module_t;
 struct mca_coll_symm_module {
     mca_coll_base_module_t super;
@@ -125,6 +128,7 @@ struct mca_coll_symm_module {
     uint64_t scratch_turns;      /* how many nonblocking calls work through scratch, */
     uint64_t scratch_done;       /* and how many are done with it on all ranks */
     _Atomic bool misses_scratch; /* one had no scratch to work through */
+    coll_symm_persistent_t *persistents;
     coll_symm_next_t next;
     coll_symm_policy_t policy; /* the component's, but for what info keys say */
     uint8_t policy_sum;
@@ -186,10 +190,18 @@ typedef struct coll_symm_elements {
     const ompi_datatype_t *type;
 } coll_symm_elements_t;
 
+/* What becomes of a call's work. */
+typedef enum coll_symm_mode {
+    COLL_SYMM_BLOCKING,    /* it is done and waited for */
+    COLL_SYMM_NONBLOCKING, /* it is started, with nothing to wait for in between */
+    COLL_SYMM_PERSISTENT,  /* it is noted, likewise, to be done with each start */
+} coll_symm_mode_t;
+
 /* A call under way, on the caller's stack. Each collective fills what stands first. */
 struct coll_symm_call {
     mca_coll_symm_module_t *module;
     const coll_symm_steps_t *steps;
+    coll_symm_mode_t mode;
     const void *arguments; /* the collective's own, for its steps */
     const void *sbuf;      /* as the program gave them, MPI_IN_PLACE included */
     void *rbuf;
@@ -206,7 +218,10 @@ struct coll_symm_call {
     uint32_t blocks;             /* of the kernel that was launched, 0 for none */
     const symm_window_t *window; /* the latest one looked up */
     coll_symm_work_t *work;
-    coll_symm_pending_t *pending; /* NULL in a blocking call */
+    coll_symm_pending_t *pending; /* of a nonblocking call */
+    symm_tasks_t *tasks;          /* of a persistent call: where its work is noted, */
+    symm_pending_t *places;       /* [size] where its starts take place, by rank, */
+    symm_mapping_t *scratch;      /* and its scratch, NULL for none */
 };
 
 /* ---- coll_symm_module.c ---- */
@@ -234,10 +249,6 @@ void coll_symm_policy_attach(mca_coll_symm_module_t *module, ompi_communicator_t
 bool coll_symm_known(mca_coll_symm_module_t *module, MPI_Datatype datatype, MPI_Op op);
 
 /* ---- coll_symm_call.c: the course of a call ---- */
-
-/* Makes the arrays for size ranks. MPI_ERR_NO_MEM on failure; then, too, they want freeing. */
-int coll_symm_work_create(coll_symm_work_t *work, int size);
-void coll_symm_work_free(coll_symm_work_t *work);
 
 /* Whether collectives go to the next component unseen: no window matters to them. */
 static inline bool coll_symm_asleep(const mca_coll_symm_module_t *module)
@@ -316,8 +327,8 @@ bool coll_symm_call_seen(const coll_symm_call_t *call, int rank);
 void coll_symm_call_choose(coll_symm_call_t *call);
 
 /* Waits for what was started on mapping's queue, also for what a failure left behind: rc tells how
- * the start went. In a nonblocking call this notes the queue, to be waited for later. Returns an
- * MPI error class. */
+ * the start went. In a nonblocking call this notes the queue, to be waited for later; in a
+ * persistent one nothing was started. Returns an MPI error class. */
 int coll_symm_call_wait(coll_symm_call_t *call, symm_mapping_t *mapping, int rc);
 
 /* The barrier between two rounds, in the same number on all ranks whatever failed: orders what each
@@ -396,6 +407,15 @@ typedef bool coll_symm_has_come_fn_t(const coll_symm_call_t *call, int rank);
 bool coll_symm_wait_on(const coll_symm_call_t *call, coll_symm_has_come_fn_t *has_come,
                        coll_symm_wait_t *wait);
 
+/* For those who look again and again by themselves, with nothing to wait for where has_come is
+ * NULL: whether the communicator is broken. Looks at that now and then. */
+static inline bool coll_symm_wait_is_vain(const coll_symm_call_t *call,
+                                          coll_symm_has_come_fn_t *has_come, coll_symm_wait_t *wait)
+{
+    return NULL != has_come && 0 == ++wait->spin.rounds % COLL_SYMM_WAIT_ROUNDS &&
+           !coll_symm_wait_on(call, has_come, wait);
+}
+
 /* Waits for these ranks, driving progress; to has_come all others have come. Returns whether they
  * have; if not, the communicator is broken. */
 static inline bool coll_symm_wait_for(const coll_symm_call_t *call, coll_symm_ranks_t ranks,
@@ -433,6 +453,27 @@ int coll_symm_eager_outcome(const coll_symm_call_t *call);
 /* Takes len bytes of a slot to where byte `at` of the output's data is, where no cursor is kept for
  * its gaps. Returns an MPI error class, with the cause logged. */
 int coll_symm_take(const coll_symm_call_t *call, const char *from, size_t at, size_t len);
+
+/* ---- coll_symm_work.c: what a call works with, and how its work is begun ---- */
+
+/* Makes the arrays for size ranks. MPI_ERR_NO_MEM on failure; then, too, they want freeing. */
+int coll_symm_work_create(coll_symm_work_t *work, int size);
+void coll_symm_work_free(coll_symm_work_t *work);
+
+/* Start what the entries of mapping's table of these names do (symm_device.h), on its queue; in a
+ * persistent call they note it. Return an MPI error class. */
+int coll_symm_work_copy(const coll_symm_call_t *call, const symm_mapping_t *mapping,
+                        symm_lane_t lane, void *dst, const void *src, size_t len);
+int coll_symm_work_copy_many(const coll_symm_call_t *call, const symm_mapping_t *mapping,
+                             const symm_move_t *moves, uint32_t count, uint32_t blocks_per_move);
+int coll_symm_work_reduce(const coll_symm_call_t *call, const symm_mapping_t *mapping,
+                          const symm_reduce_t *reduce, uint32_t blocks);
+
+/* The same for what this host does at once, in its own memory; and for the copy of a rank that is
+ * alone, in any memory, which may be a GPU's. */
+int coll_symm_work_copy_here(const coll_symm_call_t *call, void *dst, const void *src, size_t len);
+int coll_symm_work_reduce_here(const coll_symm_call_t *call, const symm_reduce_t *reduce);
+int coll_symm_work_copy_alone(const coll_symm_call_t *call, void *dst, const void *src, size_t len);
 
 /* ---- coll_symm_move.c: data movements ---- */
 
@@ -511,6 +552,9 @@ typedef struct coll_symm_stages {
  * two return an MPI error class, with the cause logged. */
 int coll_symm_stages_in(coll_symm_stages_t *stages, const coll_symm_call_t *call);
 int coll_symm_stages_out(const coll_symm_stages_t *stages);
+
+/* Makes the copies once more, as the buffers are now. Returns an MPI error class, likewise. */
+int coll_symm_stages_renew(const coll_symm_stages_t *stages);
 void coll_symm_stages_free(coll_symm_stages_t *stages);
 
 /* The next component's work, on host copies where this rank's buffers are on a GPU; agreed tells
@@ -533,16 +577,36 @@ int coll_symm_pending_run(mca_coll_symm_module_t *module, const coll_symm_steps_
 /* Notes that the call's work is on mapping's queue. */
 void coll_symm_pending_note(coll_symm_pending_t *pending, symm_mapping_t *mapping);
 
-/* Ends what this file keeps for the process. */
-void coll_symm_pending_finalize(void);
-
 /* ---- coll_symm_persistent.c: persistent calls ---- */
 
 /* Makes a persistent request, with a copy of the call's arguments [len]: the next component's where
- * no window matters. Returns an MPI error class, and then there is no request. */
+ * no window matters, and where that does all the work. Waits for all ranks, driving progress.
+ * Returns an MPI error class, alike on all ranks unless the next component's, and then there is no
+ * request. */
 int coll_symm_persistent_run(mca_coll_symm_module_t *module, const coll_symm_steps_t *steps,
                              const void *arguments, size_t len, const void *sbuf, void *rbuf,
                              ompi_info_t *info, ompi_request_t **request_p);
+
+/* Ends what the module's persistent requests hold; the program still has them to free. */
+void coll_symm_persistent_detach(mca_coll_symm_module_t *module);
+
+/* ---- coll_symm_progress.c: what MPI progress carries on ---- */
+
+/* A call under way, inside what has the rest of it. */
+typedef struct coll_symm_active coll_symm_active_t;
+struct coll_symm_active {
+    coll_symm_active_t *next;
+    /* Takes the call as far as it goes without waiting. Returns whether it is done. */
+    bool (*advance)(coll_symm_active_t *active);
+    /* Tells the program that it is. The call is under way no more, and may be gone on return. */
+    void (*complete)(coll_symm_active_t *active);
+};
+
+/* Puts a call behind those under way, and takes all as far as they go. */
+void coll_symm_progress_add(coll_symm_active_t *active);
+
+/* Ends what this file keeps for the process. */
+void coll_symm_progress_finalize(void);
 
 /* ---- one file per collective, or for it and its kin ---- */
 

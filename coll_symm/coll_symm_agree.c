@@ -145,7 +145,7 @@ static bool is_eager(const coll_symm_call_t *call, bool known)
     const mca_coll_symm_module_t *module = call->module;
     symm_comm_t *comm = module->comm;
     bool gpu = 0 < atomic_load_explicit(&comm->gpu_windows, memory_order_relaxed);
-    return NULL == call->pending && module->one_policy && 1 < comm->exchange.size &&
+    return COLL_SYMM_BLOCKING == call->mode && module->one_policy && 1 < comm->exchange.size &&
            coll_symm_plan_is_eager(&call->mine, comm->exchange.rank, &module->policy, known, gpu);
 }
 
@@ -158,8 +158,8 @@ static inline int scratch_flags_of(const coll_symm_call_t *call)
     if (NULL != call->pending) {
         return pending_has ? 0 : COLL_SYMM_NO_SCRATCH;
     }
-    bool wanted =
-        call->module->misses_scratch && !pending_has && !comm->scratch_failed[SYMM_SCRATCH_PENDING];
+    bool wanted = COLL_SYMM_BLOCKING == call->mode && call->module->misses_scratch &&
+                  !pending_has && !comm->scratch_failed[SYMM_SCRATCH_PENDING];
     return (comm->scratch_failed[SYMM_SCRATCH_BLOCKING] ? COLL_SYMM_NO_SCRATCH : 0) |
            (wanted ? COLL_SYMM_WANT_PENDING_SCRATCH : 0);
 }
@@ -177,8 +177,10 @@ static inline uint8_t flags_of(const coll_symm_call_t *call, const place_t *send
         !symm_dtype_on_gpu((symm_dtype_t) mine->dtype)) {
         flags |= COLL_SYMM_UNSUPPORTED; /* as a long double is */
     }
-    if (call->module->policy.copy_engine_only && (0 != mine->send_gaps || 0 != mine->recv_gaps)) {
-        flags |= COLL_SYMM_UNSUPPORTED; /* kernels gather and scatter */
+    bool gaps = 0 != mine->send_gaps || 0 != mine->recv_gaps;
+    if (gaps && (call->module->policy.copy_engine_only || COLL_SYMM_PERSISTENT == call->mode)) {
+        /* Kernels gather and scatter, and what they have to do is not noted. */
+        flags |= COLL_SYMM_UNSUPPORTED;
     }
     bool fits = !gpu && call->send_len <= SYMM_SLOT_PAYLOAD_BYTES && 0 == mine->send_gaps;
     flags |= fits && 0 == (flags & COLL_SYMM_UNSUPPORTED) ? COLL_SYMM_PAYLOAD : 0;
@@ -242,7 +244,9 @@ void coll_symm_call_show(const coll_symm_call_t *call)
 {
     const symm_exchange_t *exchange = &call->module->comm->exchange;
     symm_slot_t *slot = slot_of(call, exchange->rank);
-    size_t payload = 0 != (call->mine.flags & COLL_SYMM_PAYLOAD) ? call->send_len : 0;
+    bool carries =
+        0 != (call->mine.flags & COLL_SYMM_PAYLOAD) && COLL_SYMM_PERSISTENT != call->mode;
+    size_t payload = carries ? call->send_len : 0;
     size_t first = payload < SHORT_PAYLOAD ? payload : SHORT_PAYLOAD;
     if (coll_symm_traits(call->mine.collective)->rows && SYMM_ROW_RANKS_MAX >= exchange->size) {
         memcpy(row_of(call, exchange->rank), call->work->row,
@@ -467,8 +471,10 @@ int coll_symm_call_step(const coll_symm_call_t *call, int rc)
 
 int coll_symm_call_wait(coll_symm_call_t *call, symm_mapping_t *mapping, int rc)
 {
-    if (NULL != call->pending) {
+    if (COLL_SYMM_NONBLOCKING == call->mode) {
         coll_symm_pending_note(call->pending, mapping);
+    }
+    if (COLL_SYMM_BLOCKING != call->mode) {
         return rc;
     }
     int waited = mapping->ops->queue_wait(mapping->queue);
@@ -535,8 +541,15 @@ int coll_symm_call_end_again(coll_symm_call_t *call, int rc)
 
 symm_mapping_t *coll_symm_call_scratch(const coll_symm_call_t *call)
 {
-    bool pending = NULL != call->pending;
-    return call->module->comm->scratch[pending ? SYMM_SCRATCH_PENDING : SYMM_SCRATCH_BLOCKING];
+    symm_mapping_t *const *scratch = call->module->comm->scratch;
+    switch (call->mode) {
+    case COLL_SYMM_BLOCKING:
+        return scratch[SYMM_SCRATCH_BLOCKING];
+    case COLL_SYMM_NONBLOCKING:
+        return scratch[SYMM_SCRATCH_PENDING];
+    default:
+        return call->scratch;
+    }
 }
 
 /* The window of that serial number. Most calls name one window again and again; a serial number is
@@ -569,10 +582,10 @@ void *coll_symm_call_recv_of(coll_symm_call_t *call, int rank)
 
 const void *coll_symm_call_payload_of(const coll_symm_call_t *call, int rank)
 {
+    const symm_slot_t *slot = NULL != call->places ? &call->places[rank].slot : slot_of(call, rank);
     uint8_t apart = call->mine.flags & (COLL_SYMM_PAYLOAD | COLL_SYMM_IN_PLACE);
-    return rank == rank_of(call) && COLL_SYMM_PAYLOAD == apart
-               ? (const void *) call->send
-               : (const void *) slot_of(call, rank)->payload;
+    return rank == rank_of(call) && COLL_SYMM_PAYLOAD == apart ? (const void *) call->send
+                                                               : (const void *) slot->payload;
 }
 
 const symm_block_t *coll_symm_call_row_of(const coll_symm_call_t *call, int rank)

@@ -8,33 +8,6 @@
 
 #include <stdlib.h>
 
-int coll_symm_work_create(coll_symm_work_t *work, int size)
-{
-    size_t ranks = (size_t) size;
-    *work = (coll_symm_work_t){.all = calloc(ranks, sizeof(*work->all)),
-                               .src = calloc(ranks, sizeof(*work->src)),
-                               .dst = calloc(ranks, sizeof(*work->dst)),
-                               .row = calloc(ranks, sizeof(*work->row)),
-                               .copies = {.moves = calloc(2 * ranks, sizeof(symm_move_t)),
-                                          .local = calloc(2 * ranks, sizeof(bool))}};
-    bool whole = NULL != work->all && NULL != work->src && NULL != work->dst && NULL != work->row &&
-                 NULL != work->copies.moves && NULL != work->copies.local;
-    return whole ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-}
-
-void coll_symm_work_free(coll_symm_work_t *work)
-{
-    free(work->all);
-    free(work->src);
-    free(work->dst);
-    free(work->row);
-    free(work->copies.moves);
-    free(work->copies.local);
-    free(work->typed[COLL_SYMM_SEND_SIDE]);
-    free(work->typed[COLL_SYMM_RECV_SIDE]);
-    *work = (coll_symm_work_t){0};
-}
-
 /* Whether count elements of datatype are one run of bytes in the datatype's order: *offset_p is
  * where it starts, *len_p its bytes. Open MPI's flags tell that of the predefined ones alone;
  * others that they call contiguous may be out of order. */
@@ -284,6 +257,10 @@ static void empty(coll_symm_call_t *call)
     call->blocks = 0;
     call->window = NULL;
     call->pending = NULL;
+    call->mode = COLL_SYMM_BLOCKING;
+    call->tasks = NULL;
+    call->places = NULL;
+    call->scratch = NULL;
 }
 
 int coll_symm_call_serve(mca_coll_symm_module_t *module, const coll_symm_steps_t *steps,

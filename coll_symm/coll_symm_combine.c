@@ -105,15 +105,17 @@ uint32_t coll_symm_reduce_blocks(const coll_symm_call_t *call, const symm_mappin
 }
 
 /* Whether copy engines bring the inputs, which then takes few blocks. They are ahead of kernels
- * where results travel, too. Each rank's own affair, as its peers cannot tell. */
+ * where results travel, too. Each rank's own affair, as its peers cannot tell. Persistent calls do
+ * without: what is noted are kernels and copies. */
 static bool wants_stage(const coll_symm_call_t *call, uint64_t bytes)
 {
     const coll_symm_policy_t *policy = &call->module->policy;
     bool takes = COLL_SYMM_TWO_SHOT_PATH == call->plan.path &&
                  COLL_SYMM_SAME == coll_symm_traits(call->mine.collective)->recv;
-    return COLL_SYMM_COPY_ENGINE == policy->algorithm ||
-           (COLL_SYMM_AUTO == policy->algorithm && takes &&
-            bytes >= policy->copy_engine_min[call->plan.link]);
+    bool large = bytes >= policy->copy_engine_min[call->plan.link];
+    return COLL_SYMM_PERSISTENT != call->mode &&
+           (COLL_SYMM_COPY_ENGINE == policy->algorithm ||
+            (COLL_SYMM_AUTO == policy->algorithm && takes && large));
 }
 
 /* Starts it on the device that the windows are on; own_src and own_dst are those of its sources and
@@ -133,7 +135,7 @@ static int start(coll_symm_call_t *call, const symm_mapping_t *mapping, const sy
             return rc;
         }
     }
-    return mapping->ops->reduce(mapping->queue, reduce, call->blocks);
+    return coll_symm_work_reduce(call, mapping, reduce, call->blocks);
 }
 
 /* Low latency: the inputs are in the slots already. Only an eager call may have its output on a
@@ -152,10 +154,8 @@ static int reduce_slots(coll_symm_call_t *call)
     }
     call->work->dst[0] = on_gpu ? host : call->recv;
     symm_reduce_t reduce = make_reduce(call, call->share.own, ranks, 1);
-    if (0 != symm_reduce_host(&reduce)) {
-        return MPI_ERR_OP;
-    }
-    return on_gpu ? symm_copy_blocking(call->recv, host, call->recv_len) : MPI_SUCCESS;
+    int rc = coll_symm_work_reduce_here(call, &reduce);
+    return MPI_SUCCESS == rc && on_gpu ? symm_copy_blocking(call->recv, host, call->recv_len) : rc;
 }
 
 /* Points call->work->src at element `first` of the ranks' inputs. */
@@ -269,7 +269,7 @@ static int move_down(coll_symm_call_t *call, symm_mapping_t *mapping, char *to, 
     int rc = MPI_SUCCESS;
     for (size_t at = 0; MPI_SUCCESS == rc && 0 < piece && at < len; at += piece) {
         size_t now = len - at < piece ? len - at : piece;
-        rc = mapping->ops->copy(mapping->queue, SYMM_LANE_MAIN, to + at, from + at, now);
+        rc = coll_symm_work_copy(call, mapping, SYMM_LANE_MAIN, to + at, from + at, now);
     }
     return coll_symm_call_wait(call, mapping, rc);
 }
@@ -296,7 +296,7 @@ static int copy_own(const coll_symm_call_t *call)
 {
     return 0 == call->recv_len || 0 == own_ranks(call) || call->send == call->recv
                ? MPI_SUCCESS
-               : symm_copy_blocking(call->recv, call->send, call->send_len);
+               : coll_symm_work_copy_alone(call, call->recv, call->send, call->send_len);
 }
 
 int coll_symm_combine(coll_symm_call_t *call)

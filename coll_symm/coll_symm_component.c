@@ -39,7 +39,7 @@ static int component_open(void)
 
 static int component_close(void)
 {
-    coll_symm_pending_finalize();
+    coll_symm_progress_finalize();
     symm_library_close();
     return OMPI_SUCCESS;
 }

@@ -94,6 +94,5 @@ int coll_symm_take(const coll_symm_call_t *call, const char *from, size_t at, si
     if (!has_flag(&call->mine, COLL_SYMM_PAYLOAD)) {
         return unpack(call, from, at, len);
     }
-    memcpy(call->recv + at, from, len);
-    return MPI_SUCCESS;
+    return coll_symm_work_copy_here(call, call->recv + at, from, len);
 }

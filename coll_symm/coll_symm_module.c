@@ -56,6 +56,7 @@ static void module_construct(mca_coll_symm_module_t *module)
 static void module_destruct(mca_coll_symm_module_t *module)
 {
     unlink_module(module);
+    coll_symm_persistent_detach(module);
     if (NULL != module->comm) {
         symm_comm_detach(module->comm); /* the communicator is going */
         symm_comm_release(module->comm);

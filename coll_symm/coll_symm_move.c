@@ -11,11 +11,8 @@
 
 #include "coll_symm.h"
 
-#include "symm_copy.h"
 #include "symm_device.h"
 #include "symm_log.h"
-
-#include <string.h>
 
 /* Local copies of so many bytes go on a lane of their own; below, asking a second stream whether it
  * is done costs more. */
@@ -190,19 +187,21 @@ static int copy_by_kernel(coll_symm_call_t *call, const symm_mapping_t *mapping)
                                      call->module->policy.max_multiprocessors);
     call->blocks = each * copies->count;
     call->plan.kernel = true;
-    return mapping->ops->copy_many(mapping->queue, copies->moves, copies->count, each);
+    return coll_symm_work_copy_many(call, mapping, copies->moves, copies->count, each);
 }
 
-/* Large local copies go on the other lane, so as not to wait behind those to peers. */
+/* Large local copies go on the other lane, so as not to wait behind those to peers. Noted ones may
+ * all stand apart: no stream is asked for them one by one. */
 static int copy_by_engine(const coll_symm_call_t *call, const symm_mapping_t *mapping)
 {
     const coll_symm_copies_t *copies = &call->work->copies;
+    bool noted = COLL_SYMM_PERSISTENT == call->mode;
     int rc = MPI_SUCCESS;
     for (uint32_t i = 0; MPI_SUCCESS == rc && i < copies->count; ++i) {
         const symm_move_t *m = &copies->moves[i];
-        bool apart = copies->local[i] && LOCAL_LANE_MIN <= m->len;
-        rc = mapping->ops->copy(mapping->queue, apart ? SYMM_LANE_LOCAL : SYMM_LANE_MAIN, m->dst,
-                                m->src, (size_t) m->len);
+        bool apart = noted || (copies->local[i] && LOCAL_LANE_MIN <= m->len);
+        rc = coll_symm_work_copy(call, mapping, apart ? SYMM_LANE_LOCAL : SYMM_LANE_MAIN, m->dst,
+                                 m->src, (size_t) m->len);
     }
     return rc;
 }
@@ -459,7 +458,7 @@ static int copy_own(coll_symm_call_t *call)
     }
     return MPI_SUCCESS != rc || 0 == out.len || call->recv + out.at == call->send + in.at
                ? rc
-               : symm_copy_blocking(call->recv + out.at, call->send + in.at, in.len);
+               : coll_symm_work_copy_alone(call, call->recv + out.at, call->send + in.at, in.len);
 }
 
 int coll_symm_move(coll_symm_call_t *call)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
  * Nonblocking collectives: the course of a blocking one in steps that never wait, driven by MPI
- * progress.
+ * progress (coll_symm_progress.c).
  *
  * NOTE order. Nonblocking calls of a communicator are numbered apart from the blocking ones, their
  * plans are chosen in the order of the numbers, and those that the next component carries out are
@@ -18,7 +18,6 @@
 #include "symm_device.h"
 #include "symm_log.h"
 
-#include <pthread.h>
 #include <stdalign.h>
 
 typedef enum phase {
@@ -35,7 +34,7 @@ typedef enum phase {
 
 struct coll_symm_pending {
     symm_ompi_collective_request_t super;
-    coll_symm_pending_t *next;
+    coll_symm_active_t active;
     coll_symm_call_t call;
     coll_symm_work_t work;
     coll_symm_stages_t stages;
@@ -62,14 +61,6 @@ static void destruct(coll_symm_pending_t *pending)
 }
 
 OBJ_CLASS_INSTANCE(coll_symm_pending_t, ompi_request_t, construct, destruct);
-
-/* All calls under way in this process, oldest first. */
-static struct {
-    pthread_mutex_t lock; /* never waited for by progress, which may run inside itself */
-    coll_symm_pending_t *first;
-    coll_symm_pending_t **last;
-    bool registered;
-} under_way = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &under_way.first};
 
 static const symm_exchange_t *exchange_of(const coll_symm_pending_t *pending)
 {
@@ -341,17 +332,15 @@ static coll_symm_has_come_fn_t *awaited_in(phase_t phase)
     }
 }
 
-/* Whether the call has waited in vain. Looks at that now and then. */
-static bool is_in_vain(coll_symm_pending_t *pending)
+static coll_symm_pending_t *pending_of(coll_symm_active_t *active)
 {
-    coll_symm_has_come_fn_t *has_come = awaited_in(pending->phase);
-    return NULL != has_come && 0 == ++pending->wait.spin.rounds % COLL_SYMM_WAIT_ROUNDS &&
-           !coll_symm_wait_on(&pending->call, has_come, &pending->wait);
+    return (coll_symm_pending_t *) (void *) ((char *) active -
+                                             offsetof(coll_symm_pending_t, active));
 }
 
-/* Takes the call as far as it goes without waiting. Returns whether it is done. */
-static bool advance(coll_symm_pending_t *pending)
+static bool advance(coll_symm_active_t *active)
 {
+    coll_symm_pending_t *pending = pending_of(active);
     phase_t before = pending->phase;
     pending->phase = next_phase(pending);
     while (before != pending->phase) {
@@ -359,45 +348,21 @@ static bool advance(coll_symm_pending_t *pending)
         before = pending->phase;
         pending->phase = next_phase(pending);
     }
-    if (is_in_vain(pending)) {
+    if (coll_symm_wait_is_vain(&pending->call, awaited_in(pending->phase), &pending->wait)) {
         pending->rc = COLL_SYMM_BROKEN;
         pending->phase = PHASE_DONE;
     }
     return PHASE_DONE == pending->phase;
 }
 
-static void complete(coll_symm_pending_t *pending)
+static void complete(coll_symm_active_t *active)
 {
+    coll_symm_pending_t *pending = pending_of(active);
     ompi_communicator_t *comm = pending->call.module->ompi_comm;
     ompi_request_t *request = &pending->super.super;
     request->req_status.MPI_ERROR = pending->rc;
     (void) ompi_request_complete(request, true); /* returns success; the program may free it now */
     OBJ_RELEASE(comm);
-}
-
-/* Opal's progress callback. Returns how many calls it has completed. */
-static int progress(void)
-{
-    int completed = 0;
-    if (NULL == under_way.first || 0 != pthread_mutex_trylock(&under_way.lock)) {
-        return 0;
-    }
-    coll_symm_pending_t **link = &under_way.first;
-    while (NULL != *link) {
-        coll_symm_pending_t *pending = *link;
-        if (!advance(pending)) {
-            link = &pending->next;
-            continue;
-        }
-        *link = pending->next;
-        if (NULL == pending->next) {
-            under_way.last = link;
-        }
-        complete(pending);
-        ++completed;
-    }
-    (void) pthread_mutex_unlock(&under_way.lock);
-    return completed;
 }
 
 static int free_request(ompi_request_t **request_p)
@@ -434,6 +399,7 @@ static coll_symm_pending_t *create(mca_coll_symm_module_t *module, const coll_sy
     memcpy(pending->arguments, arguments, len);
     pending->call = (coll_symm_call_t){.module = module,
                                        .steps = steps,
+                                       .mode = COLL_SYMM_NONBLOCKING,
                                        .arguments = pending->arguments,
                                        .sbuf = sbuf,
                                        .rbuf = rbuf,
@@ -446,18 +412,6 @@ static coll_symm_pending_t *create(mca_coll_symm_module_t *module, const coll_sy
 void coll_symm_pending_note(coll_symm_pending_t *pending, symm_mapping_t *mapping)
 {
     pending->mapping = mapping;
-}
-
-static void append(coll_symm_pending_t *pending)
-{
-    (void) pthread_mutex_lock(&under_way.lock); /* fails only on misuse */
-    *under_way.last = pending;
-    under_way.last = &pending->next;
-    if (!under_way.registered) {
-        (void) opal_progress_register(progress); /* fails only when called twice */
-        under_way.registered = true;
-    }
-    (void) pthread_mutex_unlock(&under_way.lock);
 }
 
 /* Where nothing can be agreed on, which all ranks know: this rank's GPU buffers are staged, and the
@@ -482,8 +436,9 @@ static void start(coll_symm_pending_t *pending)
         start_unagreed(pending);
     }
     OBJ_RETAIN(module->ompi_comm);
-    append(pending);
-    (void) progress(); /* the rest is for later calls of it */
+    pending->active.advance = advance;
+    pending->active.complete = complete;
+    coll_symm_progress_add(&pending->active);
 }
 
 int coll_symm_pending_run(mca_coll_symm_module_t *module, const coll_symm_steps_t *steps,
@@ -502,12 +457,4 @@ int coll_symm_pending_run(mca_coll_symm_module_t *module, const coll_symm_steps_
     *request_p = &pending->super.super;
     start(pending);
     return MPI_SUCCESS;
-}
-
-void coll_symm_pending_finalize(void)
-{
-    if (under_way.registered) {
-        (void) opal_progress_unregister(progress); /* it is registered */
-        under_way.registered = false;
-    }
 }

@@ -64,10 +64,10 @@ static size_t bytes_at(const pipeline_t *p, size_t at, uint64_t count, size_t le
     return at >= len ? 0 : bytes < len - at ? bytes : len - at;
 }
 
-static int copy(const pipeline_t *p, symm_lane_t lane, void *dst, const void *src, size_t bytes)
+static int copy(const coll_symm_call_t *call, const pipeline_t *p, symm_lane_t lane, void *dst,
+                const void *src, size_t bytes)
 {
-    return 0 == bytes ? MPI_SUCCESS
-                      : p->scratch->ops->copy(p->scratch->queue, lane, dst, src, bytes);
+    return 0 == bytes ? MPI_SUCCESS : coll_symm_work_copy(call, p->scratch, lane, dst, src, bytes);
 }
 
 /* Starts bringing this rank's pieces to where they are combined. */
@@ -79,7 +79,7 @@ static int bring(const coll_symm_call_t *call, const pipeline_t *p, uint64_t rou
         range_t r = range_of(call, p, part, round);
         char *to = part_of(p, p->rank, part, round);
         size_t bytes = bytes_at(p, r.first * p->element, r.count, call->send_len);
-        rc = copy(p, SYMM_LANE_LOCAL, to, input_at(call, p, r.first), bytes);
+        rc = copy(call, p, SYMM_LANE_LOCAL, to, input_at(call, p, r.first), bytes);
     }
     return rc;
 }
@@ -115,9 +115,9 @@ static int combine(coll_symm_call_t *call, const pipeline_t *p, uint64_t round)
                             .src = call->work->src,
                             .dst = call->work->dst};
     call->blocks = coll_symm_reduce_blocks(call, p->scratch, r.count * p->element);
-    int rc = p->scratch->ops->reduce(p->scratch->queue, &reduce, call->blocks);
+    int rc = coll_symm_work_reduce(call, p->scratch, &reduce, call->blocks);
     if (MPI_SUCCESS == rc && !p->recv_near) {
-        rc = copy(p, SYMM_LANE_MAIN, output, call->work->dst[0],
+        rc = copy(call, p, SYMM_LANE_MAIN, output, call->work->dst[0],
                   bytes_at(p, at, r.count, call->recv_len));
     }
     return rc;

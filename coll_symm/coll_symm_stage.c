@@ -35,7 +35,8 @@ static int stage_in(coll_symm_stage_t *stage, const void *buf, const char *first
 static bool wants_input_apart(const coll_symm_call_t *call)
 {
     const coll_symm_traits_t *traits = coll_symm_traits(call->mine.collective);
-    return NULL != call->pending && MPI_IN_PLACE == call->sbuf && traits->swaps && traits->rows;
+    return COLL_SYMM_BLOCKING != call->mode && MPI_IN_PLACE == call->sbuf && traits->swaps &&
+           traits->rows;
 }
 
 int coll_symm_stages_in(coll_symm_stages_t *stages, const coll_symm_call_t *call)
@@ -54,6 +55,19 @@ int coll_symm_stages_out(const coll_symm_stages_t *stages)
     const coll_symm_stage_t *recv = &stages->recv;
     return NULL == recv->first ? MPI_SUCCESS
                                : symm_copy_blocking(recv->first, recv->memory, recv->len);
+}
+
+static int renew(const coll_symm_stage_t *stage)
+{
+    return NULL == stage->memory ? MPI_SUCCESS
+                                 : symm_copy_blocking(stage->memory, stage->first, stage->len);
+}
+
+int coll_symm_stages_renew(const coll_symm_stages_t *stages)
+{
+    int rc = renew(&stages->send);
+    int rc2 = renew(&stages->recv);
+    return MPI_SUCCESS == rc ? rc2 : rc;
 }
 
 void coll_symm_stages_free(coll_symm_stages_t *stages)

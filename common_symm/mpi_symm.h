@@ -110,7 +110,10 @@ SYMM_EXPORT int symm_op(MPI_Op op, MPI_Op *op_p);
                  "of these, done in windows that this rank's buffers are in")                      \
     SYMM_COUNTER(collectives_passed, "agreed collectives passed to the next component")            \
     SYMM_COUNTER(collectives_staged, "passed collectives whose device buffers were staged")        \
-    SYMM_COUNTER(collectives_mismatched, "collectives whose arguments differed between ranks")
+    SYMM_COUNTER(collectives_mismatched, "collectives whose arguments differed between ranks")     \
+    SYMM_COUNTER(persistent_replayed,                                                              \
+                 "starts of persistent collectives that replayed prepared work")                   \
+    SYMM_COUNTER(persistent_staged, "starts of persistent collectives passed on with host copies")
 
 #define SYMM_COUNTER_FIELD(field, description) uint64_t field;
 typedef struct symm_stats {

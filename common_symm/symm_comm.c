@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONTROL_OWNER 0
+#define SHARED_OWNER 0 /* who makes memory that all ranks of a communicator map */
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before a comm's lock */
 static symm_comm_t *table;
@@ -476,40 +476,40 @@ symm_mapping_t *symm_comm_take_cached(symm_comm_t *comm, uint32_t id)
     return mapping;
 }
 
-/* Maps the control block that its owner sent. Local. */
-static int map_control(symm_comm_t *comm, const symm_fds_t *from, symm_error_t *error)
+/* Maps the memory that its owner sent. Local. */
+static int map_shared(size_t len, const symm_fds_t *from, symm_error_t *error, void **address_p)
 {
-    void *control;
     if (1 > from->count) {
-        return symm_error_set(error, MPI_ERR_INTERN, "no control block came");
+        return symm_error_set(error, MPI_ERR_INTERN, "no memory came from rank %d", SHARED_OWNER);
     }
-    int rc = symm_shm_map(from->fd[0], symm_comm_control_len(comm->exchange.size), NULL, &control,
-                          error);
-    if (MPI_SUCCESS == rc) {
-        comm->control = control;
-    }
-    return rc;
+    return symm_shm_map(from->fd[0], len, NULL, address_p, error);
 }
 
-/* Makes the control block. Collective. */
-static int make_block(symm_comm_t *comm, const char *what)
+int symm_comm_share(symm_comm_t *comm, size_t len, symm_error_t *error, const char *what,
+                    void **address_p)
 {
     const symm_exchange_t *exchange = &comm->exchange;
-    symm_error_t error = {0};
     symm_fds_t mine = {0};
-    bool owner = CONTROL_OWNER == exchange->rank;
-    if (owner && MPI_SUCCESS ==
-                     symm_shm_create(symm_comm_control_len(exchange->size), &mine.fd[0], &error)) {
+    void *address = NULL;
+    bool owner = SHARED_OWNER == exchange->rank;
+    if (owner && MPI_SUCCESS == error->code &&
+        MPI_SUCCESS == symm_shm_create(len, &mine.fd[0], error)) {
         mine.count = 1;
     }
-    int rc = symm_exchange_descriptors(exchange, &mine, &error, what);
+    int rc = symm_exchange_descriptors(exchange, &mine, error, what);
     if (MPI_SUCCESS == rc) {
-        (void) map_control(comm, owner ? &mine : &exchange->received[CONTROL_OWNER], &error);
+        const symm_fds_t *from = owner ? &mine : &exchange->received[SHARED_OWNER];
+        (void) map_shared(len, from, error, &address); /* error keeps the outcome */
         symm_exchange_close_received(exchange);
-        rc = symm_agree(exchange, &error, what);
+        rc = symm_agree(exchange, error, what);
     }
     symm_fds_close(&mine);
-    return rc;
+    if (MPI_SUCCESS != rc) {
+        symm_shm_unmap(address, len);
+        return rc;
+    }
+    *address_p = address;
+    return MPI_SUCCESS;
 }
 
 /* Makes the relay. Collective. */
@@ -530,7 +530,11 @@ static int make_relay(symm_comm_t *comm, const char *what)
 
 int symm_comm_make_control(symm_comm_t *comm, const char *what)
 {
-    int rc = make_block(comm, what);
+    symm_error_t error = {0};
+    void *control = NULL;
+    int rc =
+        symm_comm_share(comm, symm_comm_control_len(comm->exchange.size), &error, what, &control);
+    comm->control = control;
     if (MPI_SUCCESS == rc) {
         rc = make_relay(comm, what);
     }
@@ -569,17 +573,11 @@ static int prepare_scratch(const symm_exchange_t *exchange, size_t bytes,
     return rc;
 }
 
-int symm_comm_make_scratch(symm_comm_t *comm, symm_scratch_t scratch, size_t bytes,
-                           const char *what)
+int symm_comm_create_scratch(symm_comm_t *comm, size_t bytes, const char *what,
+                             symm_mapping_t **mapping_p)
 {
     symm_error_t error = {0};
     symm_mapping_t *mapping = NULL;
-    if (NULL != comm->scratch[scratch]) {
-        return MPI_SUCCESS;
-    }
-    if (comm->scratch_failed[scratch]) {
-        return MPI_ERR_UNSUPPORTED_OPERATION;
-    }
     (void) prepare_scratch(&comm->exchange, bytes, &mapping, &error); /* agreed on next */
     int rc = symm_agree(&comm->exchange, &error, what);
     if (MPI_SUCCESS == rc) {
@@ -587,10 +585,23 @@ int symm_comm_make_scratch(symm_comm_t *comm, symm_scratch_t scratch, size_t byt
     }
     if (MPI_SUCCESS != rc) {
         symm_mapping_destroy(mapping);
-        comm->scratch_failed[scratch] = true;
         return rc;
     }
-    comm->scratch[scratch] = mapping;
+    *mapping_p = mapping;
     note_link(comm, mapping);
     return MPI_SUCCESS;
+}
+
+int symm_comm_make_scratch(symm_comm_t *comm, symm_scratch_t scratch, size_t bytes,
+                           const char *what)
+{
+    if (NULL != comm->scratch[scratch]) {
+        return MPI_SUCCESS;
+    }
+    if (comm->scratch_failed[scratch]) {
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    }
+    int rc = symm_comm_create_scratch(comm, bytes, what, &comm->scratch[scratch]);
+    comm->scratch_failed[scratch] = MPI_SUCCESS != rc;
+    return rc;
 }

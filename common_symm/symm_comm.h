@@ -117,9 +117,20 @@ symm_mapping_t *symm_comm_take_cached(symm_comm_t *comm, uint32_t id);
 bool symm_comm_any_cached(void);
 void symm_comm_empty_caches(void);
 
+/* Makes len bytes of zeroed host memory that all ranks map, on all of them or none: none when one
+ * has an error recorded. Collective. Each rank ends its mapping with symm_shm_unmap(). Returns the
+ * agreed MPI error class. */
+SYMM_EXPORT int symm_comm_share(symm_comm_t *comm, size_t len, symm_error_t *error,
+                                const char *what, void **address_p);
+
 /* Makes the control block, on all ranks or none. Collective; no effect where it exists already.
  * Returns the agreed MPI error class. */
 SYMM_EXPORT int symm_comm_make_control(symm_comm_t *comm, const char *what);
+
+/* Makes memory for collectives to work through, bytes on each rank's GPU, on all ranks or none.
+ * Collective. Ended by symm_mapping_destroy(). Returns the agreed MPI error class. */
+SYMM_EXPORT int symm_comm_create_scratch(symm_comm_t *comm, size_t bytes, const char *what,
+                                         symm_mapping_t **mapping_p);
 
 /* Makes a scratch, bytes of GPU memory per rank, on all ranks or none. Collective; no effect where
  * it exists already, or where making it has failed before. Returns the agreed MPI error class. */

@@ -51,7 +51,7 @@ int symm_mapping_zero_pad(symm_mapping_t *mapping, symm_error_t *error);
 
 /* Unmaps and frees everything of this process. Local: peers' mappings stay whole. NULL is allowed.
  */
-void symm_mapping_destroy(symm_mapping_t *mapping);
+SYMM_EXPORT void symm_mapping_destroy(symm_mapping_t *mapping);
 
 /* Whether mapping can serve a window of this layout on this device. */
 bool symm_mapping_serves(const symm_mapping_t *mapping, const symm_device_ops_t *ops,

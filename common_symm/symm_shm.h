@@ -18,6 +18,6 @@ int symm_shm_create(size_t len, int *fd_p, symm_error_t *error);
 int symm_shm_map(int fd, size_t len, void *at, void **address_p, symm_error_t *error);
 
 /* Ends a mapping; warns when the system refuses, and goes on. NULL is allowed. */
-void symm_shm_unmap(void *address, size_t len);
+SYMM_EXPORT void symm_shm_unmap(void *address, size_t len);
 
 #endif

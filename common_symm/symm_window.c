@@ -8,6 +8,7 @@
 #include "symm_registry.h"
 #include "symm_stats.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,8 @@ static symm_registry_t registry = SYMM_REGISTRY_INIT;
 static symm_registry_t handles = SYMM_REGISTRY_INIT;
 static symm_registry_t identities =
     SYMM_REGISTRY_INIT; /* by the identity, in place of an address */
+
+static pthread_mutex_t watches_lock = PTHREAD_MUTEX_INITIALIZER; /* of all windows' watches */
 
 /* What goes round before anything is made. */
 typedef struct window_record {
@@ -310,6 +313,46 @@ int symm_window_create(symm_comm_t *comm, const symm_window_request_t *request,
     return rc;
 }
 
+void symm_window_watch(symm_window_t *window, symm_window_watch_t *watch)
+{
+    (void) pthread_mutex_lock(&watches_lock); /* fails only on misuse */
+    watch->window = window;
+    watch->next = window->watches;
+    window->watches = watch;
+    (void) pthread_mutex_unlock(&watches_lock);
+}
+
+/* Takes watch off its window's list. The caller holds the lock. */
+static void unlink_watch(symm_window_watch_t *watch)
+{
+    symm_window_watch_t **link = &watch->window->watches;
+    while (*link != watch) {
+        link = &(*link)->next;
+    }
+    *link = watch->next;
+    watch->window = NULL;
+}
+
+void symm_window_unwatch(symm_window_watch_t *watch)
+{
+    (void) pthread_mutex_lock(&watches_lock);
+    if (NULL != watch->window) {
+        unlink_watch(watch);
+    }
+    (void) pthread_mutex_unlock(&watches_lock);
+}
+
+static void tell_watches(symm_window_t *window)
+{
+    (void) pthread_mutex_lock(&watches_lock);
+    while (NULL != window->watches) {
+        symm_window_watch_t *watch = window->watches;
+        unlink_watch(watch);
+        watch->gone(watch);
+    }
+    (void) pthread_mutex_unlock(&watches_lock);
+}
+
 void symm_window_free(symm_window_t *window)
 {
     symm_comm_t *comm = window->comm;
@@ -317,6 +360,7 @@ void symm_window_free(symm_window_t *window)
     (void) mapping->ops->queue_wait(mapping->queue); /* has logged a failure; teardown goes on */
     symm_window_control_barrier(mapping->control, window->rank, window->size,
                                 &mapping->barrier_round);
+    tell_watches(window);
     symm_comm_count_window(window, false);
     leave_tables(window);
     symm_comm_cache_mapping(comm, mapping);

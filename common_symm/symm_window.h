@@ -31,6 +31,16 @@ typedef struct symm_window_request {
     const char *what; /* the user's call, for messages; static */
 } symm_window_request_t;
 
+/* Somebody who is to know when a window goes. */
+typedef struct symm_window_watch {
+    struct symm_window_watch *next;
+    symm_window_t *window; /* that is watched, NULL for none */
+    void *owner;
+    /* Called once, by the thread that frees the window, when all ranks have come to do that and the
+     * memory is still there. It may not watch. */
+    void (*gone)(struct symm_window_watch *watch);
+} symm_window_watch_t;
+
 struct symm_window {
     symm_window_t *next_live; /* in symm_comm.c's list */
     symm_comm_t *comm;        /* a reference */
@@ -44,6 +54,7 @@ struct symm_window {
     symm_window_part_t *parts; /* [size] */
     void *base;                /* this rank's memory */
     symm_mapping_t *mapping;
+    symm_window_watch_t *watches;
 };
 
 /* Creates a window on comm. Collective. A rank's failure is everyone's: all return the same MPI
@@ -55,6 +66,11 @@ SYMM_EXPORT int symm_window_create(symm_comm_t *comm, const symm_window_request_
  * window of the same shape, or unmaps it. Collective over the window's ranks, needs no
  * communicator. */
 SYMM_EXPORT void symm_window_free(symm_window_t *window);
+
+/* Begins to watch window, which lives; ends that, also when the window has gone. The watch, with
+ * owner and `gone` set, stays where it is in between. Any thread. */
+SYMM_EXPORT void symm_window_watch(symm_window_t *window, symm_window_watch_t *watch);
+SYMM_EXPORT void symm_window_unwatch(symm_window_watch_t *watch);
 
 /* The window that holds all of [ptr, ptr + len), or NULL; len may be 0. O(log n). */
 SYMM_EXPORT symm_window_t *symm_window_find(const void *ptr, size_t len);

@@ -5,6 +5,7 @@
 #include "fault_loop.h"
 
 #include <dlfcn.h>
+#include <mpi-ext.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,7 +34,9 @@
 #define AT_STAGED   (AT_GATHER + RANKS_MAX * SMALL)
 #define AT_ROUNDS   (AT_STAGED + SMALL)
 #define AT_TYPED    (AT_ROUNDS + RANKS_MAX * SMALL)
-#define AT_PUT      (AT_TYPED + 2 * RANKS_MAX * SMALL)
+#define AT_AGAIN    (AT_TYPED + 2 * RANKS_MAX * SMALL)
+#define AT_BCAST    (AT_AGAIN + LARGE)
+#define AT_PUT      (AT_BCAST + LARGE)
 #define WIN_BYTES   (AT_PUT + 1024)
 
 typedef enum step {
@@ -46,6 +49,8 @@ typedef enum step {
     STEP_STAGED,
     STEP_ROUNDS,
     STEP_TYPED,
+    STEP_INIT,
+    STEP_START,
     STEP_FREE,
     STEP_COUNT,
 } step_t;
@@ -53,7 +58,7 @@ typedef enum step {
 static const char *const step_names[STEP_COUNT] = {
     "creation",       "put",        "get",         "one-shot",
     "two-shot",       "all-gather", "staged call", "call in rounds",
-    "call with gaps", "free"};
+    "call with gaps", "init",       "start",       "free"};
 
 typedef enum outcome { REFUSED, COLLECTIVE, ORIGIN, UNNOTICED, OUTCOME_COUNT } outcome_t;
 
@@ -191,6 +196,60 @@ static int gather_into_gaps(const round_t *r)
                          every_second, r->comm);
 }
 
+/* ---- persistent calls: an all-reduce, by kernels, and a broadcast, by copies. The latter is not
+ * started: asking for the end of copies takes calls without end. ---- */
+
+#define PERSISTENT 2
+
+#if MPI_VERSION >= 4
+#    define HAS_PERSISTENT 1
+#    define INIT(name)     MPI_##name##_init
+#else
+#    define HAS_PERSISTENT OMPI_HAVE_MPI_EXT_PCOLLREQ
+#    define INIT(name)     MPIX_##name##_init
+#endif
+
+#if HAS_PERSISTENT
+static int init(round_t *r, MPI_Request requests[PERSISTENT])
+{
+    char *bcast = r->base + (0 == mt_rank ? AT_INPUT : AT_BCAST);
+    int rc =
+        INIT(Allreduce)(r->base + AT_INPUT, r->base + AT_AGAIN, (int) (LARGE / sizeof(int32_t)),
+                        MPI_INT32_T, MPI_SUM, r->comm, MPI_INFO_NULL, &requests[0]);
+    return first(
+        rc, INIT(Bcast)(bcast, (int) LARGE, MPI_BYTE, 0, r->comm, MPI_INFO_NULL, &requests[1]));
+}
+#else
+static int init(round_t *r, MPI_Request requests[PERSISTENT])
+{
+    (void) r;
+    (void) requests;
+    return MPI_SUCCESS;
+}
+#endif
+
+static int start(MPI_Request *request)
+{
+    int rc = MPI_Start(request);
+    return first(rc, MPI_Wait(request, MPI_STATUS_IGNORE));
+}
+
+/* Makes requests, starts the first one twice, and frees them. Open MPI has freed one that ended in
+ * an error. */
+static void use_again(round_t *r)
+{
+    MPI_Request requests[PERSISTENT] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    r->classes[STEP_INIT] = init(r, requests);
+    for (int i = 0; i < 2 && MPI_REQUEST_NULL != requests[0]; ++i) {
+        r->classes[STEP_START] = first(r->classes[STEP_START], start(&requests[0]));
+    }
+    for (int i = 0; i < PERSISTENT; ++i) {
+        if (MPI_REQUEST_NULL != requests[i]) {
+            CHECK_OK(MPI_Request_free(&requests[i]));
+        }
+    }
+}
+
 static void use(round_t *r)
 {
     char *base = r->base;
@@ -207,6 +266,7 @@ static void use(round_t *r)
                       MPI_INT32_T, programs_sum, r->comm);
     r->classes[STEP_ROUNDS] = scatter_sums(r);
     r->classes[STEP_TYPED] = gather_into_gaps(r);
+    use_again(r);
     /* Last, so that no later call gives its copies time. */
     r->classes[STEP_GATHER] = MPI_Allgather(base + AT_INPUT, (int) SMALL, MPI_BYTE,
                                             base + AT_GATHER, (int) SMALL, MPI_BYTE, r->comm);
@@ -317,6 +377,9 @@ static void check_data(const round_t *r)
     }
     if (all_succeeded(r, STEP_TYPED)) {
         check_gathered(r->base + AT_TYPED, 2, r->number);
+    }
+    if (HAS_PERSISTENT && all_succeeded(r, STEP_INIT) && all_succeeded(r, STEP_START)) {
+        check_sums(r->base + AT_AGAIN, 0, LARGE, r->number);
     }
 }
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause      Copyright (c) 2026 The symm authors
+ * The calls that MPI progress carries on: nonblocking ones and starts of persistent ones. */
+#include "symm_config.h"
+
+#include "coll_symm.h"
+
+#include <pthread.h>
+
+/* All calls under way in this process, oldest first. */
+static struct {
+    pthread_mutex_t lock; /* never waited for by progress, which may run inside itself */
+    coll_symm_active_t *first;
+    coll_symm_active_t **last;
+    bool registered;
+} under_way = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &under_way.first};
+
+/* Opal's progress callback. Returns how many calls it has completed. */
+static int progress(void)
+{
+    int completed = 0;
+    if (NULL == under_way.first || 0 != pthread_mutex_trylock(&under_way.lock)) {
+        return 0;
+    }
+    coll_symm_active_t **link = &under_way.first;
+    while (NULL != *link) {
+        coll_symm_active_t *active = *link;
+        if (!active->advance(active)) {
+            link = &active->next;
+            continue;
+        }
+        *link = active->next;
+        if (NULL == active->next) {
+            under_way.last = link;
+        }
+        active->complete(active);
+        ++completed;
+    }
+    (void) pthread_mutex_unlock(&under_way.lock);
+    return completed;
+}
+
+void coll_symm_progress_add(coll_symm_active_t *active)
+{
+    active->next = NULL;
+    (void) pthread_mutex_lock(&under_way.lock); /* fails only on misuse */
+    *under_way.last = active;
+    under_way.last = &active->next;
+    if (!under_way.registered) {
+        (void) opal_progress_register(progress); /* fails only when called twice */
+        under_way.registered = true;
+    }
+    (void) pthread_mutex_unlock(&under_way.lock);
+    (void) progress(); /* the rest is for later calls of it */
+}
+
+void coll_symm_progress_finalize(void)
+{
+    if (under_way.registered) {
+        (void) opal_progress_unregister(progress); /* it is registered */
+        under_way.registered = false;
+    }
+}

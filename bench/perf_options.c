@@ -52,7 +52,7 @@ static const struct argp_option descriptions[] = {
      "ranks get it, otherwise system [auto]",
      2},
     {"peers", 'p', "LIST", 0,
-     "Compare with these in the same run, of default,nccl,nccl_symm,memcpy,"
+     "Compare with these in the same run, of persistent,default,nccl,nccl_symm,memcpy,"
      "all; peers that this machine lacks are left out [none]",
      2},
     {"verify", 'v', NULL, 0, "Check every element before and after the measurement of each size",
@@ -104,7 +104,8 @@ static const name_t placement_names[] = {{"out", PERF_BIT(PERF_OUT)},
                                          {"both", PERF_BIT(PERF_OUT) | PERF_BIT(PERF_IN)},
                                          {NULL, 0}};
 
-static const name_t peer_names[] = {{"default", PERF_BIT(PERF_DEFAULT)},
+static const name_t peer_names[] = {{"persistent", PERF_BIT(PERF_PERSISTENT)},
+                                    {"default", PERF_BIT(PERF_DEFAULT)},
                                     {"nccl", PERF_BIT(PERF_NCCL)},
                                     {"nccl_symm", PERF_BIT(PERF_NCCL_SYMM)},
                                     {"memcpy", PERF_BIT(PERF_MEMCPY)},

@@ -10,7 +10,13 @@ typedef enum perf_kind { PERF_KIND_AUTO, PERF_KIND_SYSTEM, PERF_KIND_CUDA } perf
 
 /* Masks of PERF_BIT(). */
 typedef enum perf_placement { PERF_OUT, PERF_IN } perf_placement_t;
-typedef enum perf_peer { PERF_DEFAULT, PERF_NCCL, PERF_NCCL_SYMM, PERF_MEMCPY } perf_peer_t;
+typedef enum perf_peer {
+    PERF_PERSISTENT,
+    PERF_DEFAULT,
+    PERF_NCCL,
+    PERF_NCCL_SYMM,
+    PERF_MEMCPY
+} perf_peer_t;
 
 typedef struct perf_options {
     size_t min_bytes;

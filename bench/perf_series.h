@@ -41,7 +41,8 @@ struct perf_series {
     MPI_Comm comm;       /* MPI contestants */
     MPI_Win window;      /* of window_send and window_recv, MPI_WIN_NULL when served otherwise */
     MPI_Aint at_recv;    /* from window_send to window_recv */
-    MPI_Request request; /* of what start began */
+    MPI_Request request; /* of what start began, or that is started again and again */
+    perf_case_t made;    /* what the latter is for */
     int target;          /* of this rank's puts and gets */
     void *memory;        /* what close frees */
     void *memory2;
@@ -67,6 +68,9 @@ bool perf_default_open(perf_series_t *self, unsigned ops, size_t max_bytes, char
 
 /* ---- perf_memcpy.c: puts and gets of `ours` as plain copies between the same addresses ---- */
 bool perf_memcpy_open(perf_series_t *self, const perf_series_t *ours, char *reason);
+
+/* ---- perf_persistent.c: persistent forms of the collectives of `ours` ---- */
+bool perf_persistent_open(perf_series_t *self, const perf_series_t *ours, char *reason);
 
 /* ---- perf_nccl.c: NCCL on buffers of its own, plain or registered as symmetric windows ---- */
 bool perf_nccl_open(perf_series_t *self, bool symmetric, unsigned ops, size_t max_bytes,

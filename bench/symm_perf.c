@@ -84,6 +84,8 @@ static bool open_peer(perf_peer_t peer, const contest_t *contest, perf_series_t 
         return perf_nccl_open(self, false, options->ops, options->max_bytes, reason);
     case PERF_NCCL_SYMM:
         return perf_nccl_open(self, true, options->ops, options->max_bytes, reason);
+    case PERF_PERSISTENT:
+        return perf_persistent_open(self, &contest->series[0], reason);
     case PERF_MEMCPY:
         return perf_memcpy_open(self, &contest->series[0], reason);
     }
@@ -93,7 +95,8 @@ static bool open_peer(perf_peer_t peer, const contest_t *contest, perf_series_t 
 /* Opens the peers that are asked for and can be had; says why others cannot. */
 static void open_peers(contest_t *contest)
 {
-    static const perf_peer_t peers[] = {PERF_DEFAULT, PERF_NCCL, PERF_NCCL_SYMM, PERF_MEMCPY};
+    static const perf_peer_t peers[] = {PERF_PERSISTENT, PERF_DEFAULT, PERF_NCCL, PERF_NCCL_SYMM,
+                                        PERF_MEMCPY};
     for (size_t i = 0; i < sizeof(peers) / sizeof(peers[0]); ++i) {
         perf_series_t *next = &contest->series[contest->count];
         char reason[PERF_TEXT_MAX] = "";

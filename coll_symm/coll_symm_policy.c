@@ -144,8 +144,9 @@ void coll_symm_policy_register(void)
                  MCA_BASE_VAR_TYPE_UNSIGNED_INT, OPAL_INFO_LVL_3, &component->timeout);
     component->max_sms = 0;
     register_var("max_sms",
-                 "Most multiprocessors of a GPU that the kernel of a collective uses (number; 0: "
-                 "all; per process; also an info key of communicators; default: 0)",
+                 "Most multiprocessors of a GPU that the kernel of a collective uses, unless it "
+                 "gathers and scatters data with gaps (number; 0: all; per process; also an info "
+                 "key of communicators; default: 0)",
                  MCA_BASE_VAR_TYPE_UNSIGNED_INT, OPAL_INFO_LVL_3, &component->max_sms);
 }
 

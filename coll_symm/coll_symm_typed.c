@@ -19,25 +19,29 @@ bool coll_symm_typed_keep(coll_symm_call_t *call, coll_symm_side_t side, const v
 {
     int size = call->module->comm->exchange.size;
     coll_symm_typed_t **typed = &call->work->typed[side];
+    const ompi_datatype_t *known = NULL;
+    const symm_typemap_t *map = NULL;
     if (NULL == *typed) {
         *typed = calloc((size_t) size, sizeof(**typed));
     }
     for (int p = 0; NULL != *typed && p < size; ++p) {
-        const symm_typemap_t *map;
         ompi_datatype_t *type = NULL == v->types ? v->type : v->types[p];
         size_t count = NULL == v->counts ? v->each : (size_t) v->counts[p];
-        if (!symm_ompi_has_contents(type) || MPI_SUCCESS != symm_typemap_get(type, &map)) {
+        if (type != known &&
+            (!symm_ompi_has_contents(type) || MPI_SUCCESS != symm_typemap_get(type, &map))) {
             return false;
         }
+        known = type;
         (*typed)[p].address = (char *) coll_symm_vector_block(buf, v, p);
         symm_typecursor_init(&(*typed)[p].cursor, SYMM_VIEW_BYTES, map, count);
     }
+    bool kept = NULL != *typed;
     if (COLL_SYMM_SEND_SIDE == side) {
-        call->mine.send_gaps = 1;
+        call->mine.send_gaps = kept ? 1 : 0;
     } else {
-        call->mine.recv_gaps = 1;
+        call->mine.recv_gaps = kept ? 1 : 0;
     }
-    return NULL != *typed;
+    return kept;
 }
 
 /* Returns what the backend shall take for the end's address. */

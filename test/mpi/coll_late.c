@@ -59,6 +59,12 @@ static int broadcast(const place_t *place)
     return MPI_Bcast(output_of(place), LARGE, MPI_INT, mt_size - 1, place->comm);
 }
 
+/* For whose root alone the others wait, which is the late one. */
+static int small_broadcast(const place_t *place)
+{
+    return MPI_Bcast(output_of(place), SMALL, MPI_INT, mt_size - 1, place->comm);
+}
+
 static int all_to_all_v(const place_t *place)
 {
     int counts[16], places[16];
@@ -86,14 +92,14 @@ static int nonblocking_allgather(const place_t *place)
 /* More in flight than the ring has places. */
 static int many_in_flight(const place_t *place)
 {
-    enum { CALLS = 20 };
-    MPI_Request requests[CALLS];
+    enum { FLIGHTS = 20 };
+    MPI_Request requests[FLIGHTS];
     int rc = MPI_SUCCESS;
-    for (int i = 0; i < CALLS; ++i) {
+    for (int i = 0; i < FLIGHTS; ++i) {
         CHECK_OK(MPI_Iallreduce(input_of(place) + i, output_of(place) + i * SMALL, SMALL, MPI_INT,
                                 MPI_SUM, place->comm, &requests[i]));
     }
-    for (int i = 0; i < CALLS; ++i) {
+    for (int i = 0; i < FLIGHTS; ++i) {
         int ended = MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
         CHECK(0 == i || mt_class(ended) == mt_class(rc));
         rc = ended;
@@ -101,13 +107,19 @@ static int many_in_flight(const place_t *place)
     return rc;
 }
 
-static call_fn_t *const calls[] = {small_allreduce, large_allreduce,       reduce_scatter_in_place,
-                                   broadcast,       all_to_all_v,          barrier,
-                                   many_in_flight,  nonblocking_allgather, small_allreduce};
-static const char *const names[] = {
-    "a small allreduce", "a large allreduce", "reduce_scatter_block", "bcast",
-    "alltoallv",         "barrier",           "many in flight",       "iallgather"};
-#define CALLS 8
+static call_fn_t *const calls[] = {
+    small_allreduce, large_allreduce, reduce_scatter_in_place, broadcast,      small_broadcast,
+    all_to_all_v,    barrier,         nonblocking_allgather,   many_in_flight, small_allreduce};
+static const char *const names[] = {"a small allreduce",
+                                    "a large allreduce",
+                                    "reduce_scatter_block",
+                                    "bcast",
+                                    "a small bcast",
+                                    "alltoallv",
+                                    "barrier",
+                                    "iallgather",
+                                    "many in flight"};
+#define CALLS (sizeof(names) / sizeof(names[0]))
 
 /* ---- places ---- */
 
@@ -192,7 +204,7 @@ static void late_rank_is_given_up(void)
     if (!mt_needs_ranks(2)) {
         return;
     }
-    for (int i = 0; i < CALLS && make_place(&place); ++i) {
+    for (size_t i = 0; i < CALLS && make_place(&place); ++i) {
         mt_context("%s", names[i]);
         CHECK_OK(calls[i](&place));
         mt_barrier();
@@ -258,7 +270,7 @@ static void own_computing_does_not_count(void)
 static void late_rank_in_time_is_waited_for(void)
 {
     place_t place;
-    for (int i = 0; i < CALLS && make_place(&place); ++i) {
+    for (size_t i = 0; i < CALLS && make_place(&place); ++i) {
         mt_context("%s", names[i]);
         if (is_late()) {
             mt_sleep_ms(100);

@@ -334,6 +334,57 @@ static void a_kernel_that_works(void)
     fprintf(stderr, "the sum is %u\n", result);
 }
 
+/* Two copies of a word to the same place, the second of which waits for the first or for nothing.
+ */
+static CUresult copy_twice(CUdeviceptr dst, CUdeviceptr first, CUdeviceptr second, bool in_order)
+{
+    CUgraph graph;
+    CUgraphNode nodes[2];
+    CUgraphExec exec;
+    CUstream stream = new_stream();
+    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                          .srcDevice = first,
+                          .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                          .dstDevice = dst,
+                          .WidthInBytes = sizeof(uint32_t),
+                          .Height = 1,
+                          .Depth = 1};
+    OK(CU(cuGraphCreate)(&graph, 0));
+    OK(CU(cuGraphAddMemcpyNode)(&nodes[0], graph, NULL, 0, &copy, context));
+    copy.srcDevice = second;
+    OK(CU(cuGraphAddMemcpyNode)(&nodes[1], graph, nodes, in_order ? 1 : 0, &copy, context));
+    OK(CU(cuGraphInstantiateWithFlags)(&exec, graph, 0));
+    CUresult result = CU(cuGraphLaunch)(exec, stream);
+    OK(CU(cuStreamSynchronize)(stream));
+    OK(CU(cuGraphExecDestroy)(exec));
+    OK(CU(cuGraphDestroy)(graph));
+    OK(CU(cuStreamDestroy)(stream));
+    return result;
+}
+
+static void copies_of_a_graph(void)
+{
+    uint32_t values[] = {3, 4, 0}, in_order = 0, in_none = 0;
+    enter();
+    CUdeviceptr at = words(values, 3);
+    OK(copy_twice(at + 8, at, at + 4, true));
+    OK(CU(cuMemcpyDtoH)(&in_order, at + 8, 4));
+    OK(copy_twice(at + 8, at, at + 4, false));
+    OK(CU(cuMemcpyDtoH)(&in_none, at + 8, 4));
+    OK(CU(cuMemFree)(at));
+    fprintf(stderr, "in order %u, in none %u\n", in_order, in_none);
+}
+
+static void a_graph_copies_ordinary_memory(void)
+{
+    uint32_t values[] = {3, 4, 0};
+    enter();
+    CUdeviceptr at = words(values, 3);
+    RETURNS(CUDA_ERROR_INVALID_VALUE,
+            copy_twice(at + 8, at, (CUdeviceptr) (uintptr_t) values, true));
+    OK(CU(cuMemFree)(at));
+}
+
 static void a_kernel_on_host_memory(void)
 {
     uint32_t values[] = {3, 4, 0, 0, 0};
@@ -485,6 +536,8 @@ static const struct {
     CASE(read_before_the_copy_is_done, 0, "12"),
     CASE(a_kernel_that_is_not_there, MISUSE, "no kernel is named symm_reduce_sum_i32"),
     CASE(a_kernel_that_works, 0, "the sum is 7"),
+    CASE(copies_of_a_graph, 0, "in order 4, in none 3"),
+    CASE(a_graph_copies_ordinary_memory, MISUSE, "a graph's copy of ordinary memory"),
     CASE(a_kernel_on_host_memory, MISUSE, "source 0"),
     CASE(a_kernel_with_dirty_counters, MISUSE, "count of blocks is 7"),
     CASE(a_kernel_whose_operands_overlap, MISUSE, "overlaps source"),

@@ -600,10 +600,12 @@ struct coll_symm_active {
     bool (*advance)(coll_symm_active_t *active);
     /* Tells the program that it is. The call is under way no more, and may be gone on return. */
     void (*complete)(coll_symm_active_t *active);
+    bool awaits_arrival; /* set by advance: some rank has not come to the call yet */
 };
 
-/* Puts a call behind those under way, and takes all as far as they go. */
-void coll_symm_progress_add(coll_symm_active_t *active);
+/* Puts a call behind those under way, and takes all as far as they go. linger: stays a few
+ * microseconds for ranks that come about now, so that work on a GPU is under way on return. */
+void coll_symm_progress_add(coll_symm_active_t *active, bool linger);
 
 /* Ends what this file keeps for the process. */
 void coll_symm_progress_finalize(void);

@@ -352,6 +352,7 @@ static bool advance(coll_symm_active_t *active)
         pending->rc = COLL_SYMM_BROKEN;
         pending->phase = PHASE_DONE;
     }
+    active->awaits_arrival = PHASE_SHOWN == pending->phase;
     return PHASE_DONE == pending->phase;
 }
 
@@ -438,7 +439,7 @@ static void start(coll_symm_pending_t *pending)
     OBJ_RETAIN(module->ompi_comm);
     pending->active.advance = advance;
     pending->active.complete = complete;
-    coll_symm_progress_add(&pending->active);
+    coll_symm_progress_add(&pending->active, coll_symm_descriptor_on_gpu(&pending->call.mine));
 }
 
 int coll_symm_pending_run(mca_coll_symm_module_t *module, const coll_symm_steps_t *steps,

@@ -333,6 +333,7 @@ static bool advance(coll_symm_active_t *active)
         persistent->rc = COLL_SYMM_BROKEN;
         persistent->phase = PHASE_DONE;
     }
+    active->awaits_arrival = PHASE_SHOWN == persistent->phase;
     return PHASE_DONE == persistent->phase;
 }
 
@@ -359,7 +360,8 @@ static int start_one(coll_symm_persistent_t *persistent)
     persistent->rc = MPI_SUCCESS;
     persistent->phase = NULL == persistent->call.places ? PHASE_BEGIN : PHASE_WAITING;
     OBJ_RETAIN(persistent->call.module->ompi_comm);
-    coll_symm_progress_add(&persistent->active);
+    coll_symm_progress_add(&persistent->active,
+                           coll_symm_descriptor_on_gpu(&persistent->call.mine));
     return MPI_SUCCESS;
 }
 

@@ -6,6 +6,9 @@
 
 #include <pthread.h>
 
+/* Looks that a call has at ranks that have not come: some microseconds. */
+#define LOOKS 100
+
 /* All calls under way in this process, oldest first. */
 static struct {
     pthread_mutex_t lock; /* never waited for by progress, which may run inside itself */
@@ -39,7 +42,7 @@ static int progress(void)
     return completed;
 }
 
-void coll_symm_progress_add(coll_symm_active_t *active)
+void coll_symm_progress_add(coll_symm_active_t *active, bool linger)
 {
     active->next = NULL;
     (void) pthread_mutex_lock(&under_way.lock); /* fails only on misuse */
@@ -50,7 +53,10 @@ void coll_symm_progress_add(coll_symm_active_t *active)
         under_way.registered = true;
     }
     (void) pthread_mutex_unlock(&under_way.lock);
-    (void) progress(); /* the rest is for later calls of it */
+    (void) progress();
+    for (int i = 0; linger && active->awaits_arrival && i < LOOKS; ++i) {
+        (void) progress(); /* the rest is for later calls of it */
+    }
 }
 
 void coll_symm_progress_finalize(void)

@@ -736,11 +736,15 @@ int coll_symm_persistent_run(mca_coll_symm_module_t *module, const coll_symm_ste
                              .rbuf = rbuf,
                              .work = &module->work,
                              .plan = {.path = COLL_SYMM_PASS}};
-    if (coll_symm_asleep(module) || module->comm->ruled_out) {
+    if (coll_symm_asleep(module)) {
+        return steps->init_next(&call, sbuf, rbuf, info, request_p);
+    }
+    bool agreed =
+        coll_symm_call_open(module); /* the others may wait for a rank that rules us out */
+    if (module->comm->ruled_out) {
         return steps->init_next(&call, sbuf, rbuf, info, request_p);
     }
     steps->describe(&call);
-    bool agreed = coll_symm_call_open(module);
     coll_symm_call_place(&call);
     int rc = agreed ? agree(&call) : MPI_SUCCESS;
     if (MPI_SUCCESS != rc) {

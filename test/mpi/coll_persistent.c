@@ -650,6 +650,25 @@ static void freed_after_its_communicator(void)
     mt_free(outside(), memory);
 }
 
+/* The first call of a communicator on whose last rank coll_symm_enable is false. */
+static void ruled_out_on_a_rank(void)
+{
+    MPI_Comm uneven;
+    MPI_Info info;
+    MPI_Request request;
+    int sum = 0, mine = mt_rank + 1;
+    CHECK_OK(MPI_Info_create(&info));
+    CHECK_OK(MPI_Info_set(info, "coll_symm_enable", mt_size - 1 == mt_rank ? "false" : "true"));
+    CHECK_OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &uneven));
+    CHECK_OK(INIT(Allreduce)(&mine, &sum, 1, MPI_INT, MPI_SUM, uneven, MPI_INFO_NULL, &request));
+    CHECK_OK(MPI_Start(&request));
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_INT(mt_size * (mt_size + 1) / 2, sum);
+    CHECK_OK(MPI_Request_free(&request));
+    CHECK_OK(MPI_Comm_free(&uneven));
+    CHECK_OK(MPI_Info_free(&info));
+}
+
 static void calls_that_do_not_match(void)
 {
     MPI_Request request;
@@ -708,6 +727,7 @@ int main(int argc, char **argv)
         MT_RUN(started_after_the_window_is_gone);
         MT_RUN(started_after_any_window_is_gone);
         MT_RUN(freed_after_its_communicator);
+        MT_RUN(ruled_out_on_a_rank);
         MT_RUN(calls_that_do_not_match);
         MT_RUN(made_before_the_window);
         mt_win_free(&window);

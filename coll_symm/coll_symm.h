@@ -590,6 +590,35 @@ int coll_symm_persistent_run(mca_coll_symm_module_t *module, const coll_symm_ste
 /* Ends what the module's persistent requests hold; the program still has them to free. */
 void coll_symm_persistent_detach(mca_coll_symm_module_t *module);
 
+/* ---- coll_symm_rounds.c: a persistent call's work, made ready ---- */
+
+typedef struct coll_symm_round coll_symm_round_t;
+
+/* All rounds, with a queue of their own so as to wait for no others' work. Zero is none. */
+typedef struct coll_symm_rounds {
+    const symm_device_ops_t *ops;
+    symm_queue_t *queue;
+    coll_symm_round_t *all; /* [count] */
+    uint64_t count;
+} coll_symm_rounds_t;
+
+/* Makes the scratch that the call's plan needs, of its own, or chooses again without: on all ranks
+ * alike. Collective. */
+void coll_symm_rounds_provide_scratch(coll_symm_call_t *call);
+
+/* Makes the work of call's plan ready. Returns MPI_SUCCESS, or an MPI error class with the error
+ * recorded; then, too, it wants freeing. */
+int coll_symm_rounds_prepare(coll_symm_rounds_t *rounds, coll_symm_call_t *call,
+                             symm_error_t *error);
+
+/* Starts a round, all before being done; looks whether it is done, also after a failure. Return an
+ * MPI error class. */
+int coll_symm_rounds_replay(coll_symm_rounds_t *rounds, uint64_t round);
+int coll_symm_rounds_test(coll_symm_rounds_t *rounds, bool *done_p);
+
+/* Ends what was made ready, waiting for what is under way. There are none then. */
+void coll_symm_rounds_free(coll_symm_rounds_t *rounds);
+
 /* ---- coll_symm_progress.c: what MPI progress carries on ---- */
 
 /* A call under way, inside what has the rest of it. */

@@ -47,23 +47,13 @@ typedef enum phase {
     PHASE_DONE,
 } phase_t;
 
-/* A round of the plan's work. */
-typedef struct round {
-    symm_tasks_t tasks;
-    symm_prepared_t *prepared;
-} round_t;
-
 struct coll_symm_persistent {
     symm_ompi_collective_request_t super;
     coll_symm_active_t active;
     coll_symm_persistent_t *next; /* of the module's */
     coll_symm_call_t call; /* as agreed on; places is NULL where nothing is. The number counts the
                             * starts. Without a module its communicator has gone */
-    const symm_device_ops_t *ops;
-    symm_queue_t *queue; /* of its own, so as to wait for no others' work; NULL when the next
-                          * component does the work */
-    round_t *rounds;     /* [round_count] */
-    uint64_t round_count;
+    coll_symm_rounds_t rounds;    /* none when the next component does the work */
     coll_symm_stages_t stages;    /* for the next component */
     ompi_request_t *inner;        /* its request */
     symm_window_watch_t *watches; /* one for each window that some buffer lies in */
@@ -183,8 +173,7 @@ static phase_t pass(coll_symm_persistent_t *persistent)
 static phase_t start_round(coll_symm_persistent_t *persistent)
 {
     if (MPI_SUCCESS == persistent->rc) {
-        symm_prepared_t *prepared = persistent->rounds[persistent->call.round].prepared;
-        persistent->rc = persistent->ops->replay(prepared);
+        persistent->rc = coll_symm_rounds_replay(&persistent->rounds, persistent->call.round);
     }
     return PHASE_RUNNING;
 }
@@ -203,7 +192,7 @@ static phase_t begin(coll_symm_persistent_t *persistent)
         persistent->rc = MPI_ERR_BUFFER;
         return leave(persistent);
     }
-    if (NULL == persistent->queue) {
+    if (0 == persistent->rounds.count) {
         return pass(persistent);
     }
     coll_symm_report(&persistent->call);
@@ -238,7 +227,7 @@ static phase_t next_round(coll_symm_persistent_t *persistent)
 static phase_t look_at_device(coll_symm_persistent_t *persistent)
 {
     bool done;
-    int rc = persistent->ops->queue_test(persistent->queue, &done);
+    int rc = coll_symm_rounds_test(&persistent->rounds, &done);
     persistent->rc = MPI_SUCCESS == persistent->rc ? rc : persistent->rc;
     return done ? end_round(persistent) : PHASE_RUNNING;
 }
@@ -376,22 +365,6 @@ static int start_all(size_t count, ompi_request_t **requests)
 
 /* ---- the end ---- */
 
-/* Ends what was made ready. */
-static void drop_work(coll_symm_persistent_t *persistent)
-{
-    for (uint64_t r = 0; r < persistent->round_count; ++r) {
-        persistent->ops->discard(persistent->rounds[r].prepared);
-        symm_tasks_free(&persistent->rounds[r].tasks);
-    }
-    free(persistent->rounds);
-    persistent->rounds = NULL;
-    persistent->round_count = 0;
-    if (NULL != persistent->queue) {
-        persistent->ops->queue_destroy(persistent->queue);
-        persistent->queue = NULL;
-    }
-}
-
 /* Ends all that belongs to the communicator or is under a window. */
 static void let_go(coll_symm_persistent_t *persistent)
 {
@@ -401,7 +374,7 @@ static void let_go(coll_symm_persistent_t *persistent)
     free(persistent->watches);
     persistent->watch_count = 0;
     persistent->watches = NULL;
-    drop_work(persistent);
+    coll_symm_rounds_free(&persistent->rounds);
     if (NULL != persistent->inner) {
         (void) ompi_request_free(&persistent->inner); /* inactive: this cannot fail */
         persistent->inner = NULL;
@@ -498,7 +471,7 @@ static void window_is_gone(symm_window_watch_t *watch)
 {
     coll_symm_persistent_t *persistent = watch->owner;
     persistent->gone = true;
-    drop_work(persistent);
+    coll_symm_rounds_free(&persistent->rounds);
 }
 
 /* Watches the window of that serial number, unless it is 0, or watched already. */
@@ -531,72 +504,6 @@ static int watch_windows(coll_symm_persistent_t *persistent, symm_error_t *error
     return MPI_SUCCESS;
 }
 
-static int add_round(coll_symm_persistent_t *persistent, symm_error_t *error)
-{
-    size_t count = (size_t) persistent->round_count + 1;
-    round_t *rounds = realloc(persistent->rounds, count * sizeof(*rounds));
-    if (NULL == rounds) {
-        return symm_error_set(error, MPI_ERR_NO_MEM, "no memory for round %zu", count);
-    }
-    rounds[count - 1] = (round_t){0};
-    persistent->rounds = rounds;
-    persistent->round_count = count;
-    return MPI_SUCCESS;
-}
-
-/* Notes a round's work in a list of its own. */
-static int note_round(coll_symm_persistent_t *persistent, uint64_t round, symm_error_t *error)
-{
-    coll_symm_call_t *call = &persistent->call;
-    int rc = add_round(persistent, error);
-    if (MPI_SUCCESS == rc) {
-        call->round = round;
-        call->tasks = &persistent->rounds[round].tasks;
-        rc = call->steps->carry_out(call);
-    }
-    return MPI_SUCCESS == rc ? rc
-                             : symm_error_set(error, rc, "no way to do a persistent %s",
-                                              coll_symm_traits(call->mine.collective)->name);
-}
-
-/* Notes all of the plan's work: the last round is known once the first one is noted. */
-static int note_rounds(coll_symm_persistent_t *persistent, symm_error_t *error)
-{
-    int rc = note_round(persistent, 0, error);
-    for (uint64_t r = 1; MPI_SUCCESS == rc && r <= persistent->call.last_round; ++r) {
-        rc = note_round(persistent, r, error);
-    }
-    return rc;
-}
-
-/* The device that does it: this host where all that is needed is in the places, or where there is
- * nothing to do. */
-static symm_device_t *choose_device(coll_symm_persistent_t *persistent)
-{
-    coll_symm_call_t *call = &persistent->call;
-    const symm_mapping_t *mapping = call->scratch;
-    if (NULL == mapping && COLL_SYMM_PUSH_SLOT != call->plan.path) {
-        mapping = coll_symm_call_mapping(call);
-    }
-    persistent->ops = NULL == mapping ? symm_device_ops(SYMM_KIND_SYSTEM) : mapping->ops;
-    return NULL == mapping ? NULL : mapping->device;
-}
-
-/* Makes the plan's work ready, all rounds being noted: what is ready refers to their lists. */
-static int prepare(coll_symm_persistent_t *persistent, symm_error_t *error)
-{
-    symm_device_t *device = choose_device(persistent);
-    int rc = note_rounds(persistent, error);
-    if (MPI_SUCCESS == rc) {
-        rc = persistent->ops->queue_create(device, &persistent->queue, error);
-    }
-    for (uint64_t r = 0; MPI_SUCCESS == rc && r < persistent->round_count; ++r) {
-        rc = persistent->ops->prepare(persistent->queue, &persistent->rounds[r].tasks,
-                                      &persistent->rounds[r].prepared, error);
-    }
-    return rc;
-}
-
 static int make_copies(coll_symm_persistent_t *persistent, symm_error_t *error)
 {
     int rc = coll_symm_stages_in(&persistent->stages, &persistent->call);
@@ -616,8 +523,9 @@ static int make_ready(coll_symm_persistent_t *persistent, const coll_symm_call_t
     }
     persistent->call.places = places;
     if (MPI_SUCCESS == watch_windows(persistent, error)) { /* error keeps the outcome */
-        (void) (COLL_SYMM_PASS == call->plan.path ? make_copies(persistent, error)
-                                                  : prepare(persistent, error));
+        (void) (COLL_SYMM_PASS == call->plan.path
+                    ? make_copies(persistent, error)
+                    : coll_symm_rounds_prepare(&persistent->rounds, &persistent->call, error));
     }
     return symm_agree(&comm->exchange, error, what);
 }
@@ -661,38 +569,6 @@ static int make(const coll_symm_call_t *call, size_t len, bool agreed, ompi_info
     return rc;
 }
 
-/* Bytes of scratch per rank with which the plan needs no more rounds than it must, or as many as
- * there may be. */
-static size_t scratch_bytes(const coll_symm_call_t *call)
-{
-    uint64_t size = (uint64_t) call->module->comm->exchange.size;
-    uint64_t allowed = call->module->policy.scratch_bytes;
-    uint64_t most = 0;
-    for (uint64_t r = 0; r < size; ++r) {
-        most = call->work->all[r].bytes > most ? call->work->all[r].bytes : most;
-    }
-    if (most >= allowed) {
-        return (size_t) allowed;
-    }
-    /* See coll_symm_scratch_area() and coll_symm_scratch_piece(): of each part, 256 bytes may be
-     * lost in rounding. */
-    uint64_t parts = 2 * size < 3 ? 3 : 2 * size;
-    uint64_t wanted = parts * (most + 1024 * size);
-    return (size_t) (wanted < allowed ? wanted : allowed);
-}
-
-/* Makes the scratch that the plan needs, or chooses again without: on all ranks alike. */
-static void provide_scratch(coll_symm_call_t *call)
-{
-    if (coll_symm_path_uses_scratch(call->plan.path) &&
-        MPI_SUCCESS != symm_comm_create_scratch(call->module->comm, scratch_bytes(call),
-                                                "the scratch of a persistent collective",
-                                                &call->scratch)) {
-        call->mine.flags |= COLL_SYMM_NO_SCRATCH;
-        coll_symm_call_choose(call);
-    }
-}
-
 /* Agrees on the plan: one that can be prepared, or to pass. Returns an MPI error class, alike on
  * all ranks. */
 static int agree(coll_symm_call_t *call)
@@ -701,7 +577,7 @@ static int agree(coll_symm_call_t *call)
     if (MPI_SUCCESS != rc) {
         return rc;
     }
-    provide_scratch(call);
+    coll_symm_rounds_provide_scratch(call);
     if (COLL_SYMM_LOCAL == call->plan.path && NULL == coll_symm_call_mapping(call)) {
         call->plan.path = COLL_SYMM_PASS; /* there is no device to do it */
     }

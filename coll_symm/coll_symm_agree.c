@@ -14,7 +14,7 @@
 
 /* Calls ahead of the present one whose slots are asked for: the time of a few small calls is that
  * of a line on its way. */
-#define CLAIMED_AHEAD 4
+#define CLAIMED_AHEAD 8
 #define FETCHED_AHEAD 2
 
 /* Bytes of payload that share the descriptor's cache line. */

@@ -164,17 +164,25 @@ static inline int scratch_flags_of(const coll_symm_call_t *call)
            (wanted ? COLL_SYMM_WANT_PENDING_SCRATCH : 0);
 }
 
+/* Most bytes of an input that shall travel in the slot: all that has room where not all may have to
+ * wait. */
+static inline size_t payload_max(const coll_symm_call_t *call, const coll_symm_traits_t *t)
+{
+    bool eager = COLL_SYMM_BLOCKING == call->mode && COLL_SYMM_ALL_RANKS != t->rooted && !t->rows;
+    return eager ? SYMM_SLOT_PAYLOAD_BYTES : COLL_SYMM_PUSH_MAX;
+}
+
 /* The flags of a call, but for COLL_SYMM_EAGER. */
 static inline uint8_t flags_of(const coll_symm_call_t *call, const place_t *send,
                                const place_t *recv)
 {
     const coll_symm_descriptor_t *mine = &call->mine;
+    const coll_symm_traits_t *t = coll_symm_traits(mine->collective);
     bool gpu =
         coll_symm_is_device((uint8_t) send->kind) || coll_symm_is_device((uint8_t) recv->kind);
     int flags =
         (mine->flags & (COLL_SYMM_IN_PLACE | COLL_SYMM_UNSUPPORTED)) | scratch_flags_of(call);
-    if (gpu && coll_symm_traits(mine->collective)->reduces &&
-        !symm_dtype_on_gpu((symm_dtype_t) mine->dtype)) {
+    if (gpu && t->reduces && !symm_dtype_on_gpu((symm_dtype_t) mine->dtype)) {
         flags |= COLL_SYMM_UNSUPPORTED; /* as a long double is */
     }
     bool gaps = 0 != mine->send_gaps || 0 != mine->recv_gaps;
@@ -182,7 +190,7 @@ static inline uint8_t flags_of(const coll_symm_call_t *call, const place_t *send
         /* Kernels gather and scatter, and what they have to do is not noted. */
         flags |= COLL_SYMM_UNSUPPORTED;
     }
-    bool fits = !gpu && call->send_len <= SYMM_SLOT_PAYLOAD_BYTES && 0 == mine->send_gaps;
+    bool fits = !gpu && call->send_len <= payload_max(call, t) && 0 == mine->send_gaps;
     flags |= fits && 0 == (flags & COLL_SYMM_UNSUPPORTED) ? COLL_SYMM_PAYLOAD : 0;
     flags |= within_reach(send, recv, call) ? 0 : COLL_SYMM_APART;
     return (uint8_t) flags;

@@ -160,6 +160,10 @@ enum {
     COLL_SYMM_FAILED = 128, /* of an eager call: the slot has an error class instead (int) */
 };
 
+/* Bytes up to which inputs travel in the slots where all ranks wait for all. Of more, reading each
+ * where it is takes less time. */
+#define COLL_SYMM_PUSH_MAX ((size_t) 1024)
+
 /* Algorithms that can be asked for, "auto" first. */
 typedef enum coll_symm_algorithm {
     COLL_SYMM_AUTO,

@@ -62,7 +62,7 @@ SYMM_EXPORT void symm_window_control_barrier(symm_window_control_t *control, int
 
 /* Bytes that travel behind the descriptor: a small message needs no second look at its buffer, and
  * the first 16 bytes of it come with the descriptor's own cache line. */
-#define SYMM_SLOT_PAYLOAD_BYTES 1024
+#define SYMM_SLOT_PAYLOAD_BYTES 8192
 
 typedef struct symm_slot {
     _Alignas(SYMM_LINE_BYTES) _Atomic uint64_t call; /* number of the call that it describes */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define RANKS_MAX 16
-#define SLOT      1024 /* most bytes that go eagerly */
+#define SLOT      8192 /* most bytes that go eagerly */
 #define AHEAD     10   /* calls that surely nobody waits in */
 #define MANY      150  /* calls that a rank is ahead of another if nobody stops it */
 #define TAG       7
@@ -232,7 +232,7 @@ static void roots_in_turn(void)
 
 static void every_size(void)
 {
-    for (size_t bytes = 0; bytes < SLOT + 9; bytes += bytes < 140 ? 1 : 61) {
+    for (size_t bytes = 0; bytes < SLOT + 9; bytes += bytes < 140 ? 1 : 509) {
         for (int op = 0; op < OPS; ++op) {
             call_t c = call_of((op_t) op, (int) bytes % mt_size, bytes);
             check_call(&c);

@@ -492,7 +492,7 @@ static void roots_that_differ(void)
         return;
     }
     /* Of small ones not all ranks know: coll_eager.c. */
-    CHECK_CLASS(MPI_ERR_ROOT, MPI_Reduce(memory, memory + AREA, 500, MPI_INT, MPI_SUM, mt_rank % 2,
+    CHECK_CLASS(MPI_ERR_ROOT, MPI_Reduce(memory, memory + AREA, 2500, MPI_INT, MPI_SUM, mt_rank % 2,
                                          MPI_COMM_WORLD));
     CHECK_CLASS(MPI_ERR_TRUNCATE,
                 MPI_Scan(memory, memory + AREA, 5 + mt_rank, MPI_INT, MPI_SUM, MPI_COMM_WORLD));

@@ -669,6 +669,49 @@ static void ruled_out_on_a_rank(void)
     CHECK_OK(MPI_Info_free(&info));
 }
 
+static int init_padded(const void *in, void *out, int count, MPI_Datatype padded,
+                       MPI_Request *request_p)
+{
+#if MPI_VERSION >= 4 || OMPI_HAVE_MPI_EXT_PCOLLREQ
+    return INIT(Allgather)(in, count, MPI_INT, out, count, padded, MPI_COMM_WORLD, MPI_INFO_NULL,
+                           request_p);
+#else
+    (void) in, (void) out, (void) count, (void) padded, (void) request_p;
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+#endif
+}
+
+/* Into every second number, at each start. */
+static void datatypes_with_gaps(void)
+{
+    enum { COUNT = 40 };
+    static int sent[COUNT], got[2 * COUNT * RANKS_MAX];
+    MPI_Datatype padded;
+    MPI_Request request;
+    char *in = window.base, *out = window.base + AREA;
+    CHECK_OK(MPI_Type_create_resized(MPI_INT, 0, 2 * (MPI_Aint) sizeof(int), &padded));
+    CHECK_OK(MPI_Type_commit(&padded));
+    CHECK_OK(init_padded(in, out, COUNT, padded, &request));
+    for (int round = 0; round < 4; ++round) {
+        int wrong = 0;
+        memset(got, -1, sizeof(got));
+        mt_write(out, got, 2 * COUNT * (size_t) mt_size * sizeof(int));
+        for (int i = 0; i < COUNT; ++i) {
+            sent[i] = number(mt_rank, round, i);
+        }
+        mt_write(in, sent, sizeof(sent));
+        CHECK_OK(MPI_Start(&request));
+        CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        mt_read(got, out, 2 * COUNT * (size_t) mt_size * sizeof(int));
+        for (int k = 0; k < COUNT * mt_size; ++k) {
+            wrong += number(k / COUNT, round, k % COUNT) != got[2 * k] || -1 != got[2 * k + 1];
+        }
+        CHECK_INT(0, wrong);
+    }
+    release(&request);
+    CHECK_OK(MPI_Type_free(&padded));
+}
+
 static void calls_that_do_not_match(void)
 {
     MPI_Request request;
@@ -728,6 +771,7 @@ int main(int argc, char **argv)
         MT_RUN(started_after_any_window_is_gone);
         MT_RUN(freed_after_its_communicator);
         MT_RUN(ruled_out_on_a_rank);
+        MT_RUN(datatypes_with_gaps);
         MT_RUN(calls_that_do_not_match);
         MT_RUN(made_before_the_window);
         mt_win_free(&window);

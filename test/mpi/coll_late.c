@@ -6,8 +6,15 @@
 
 #include "mpi_test.h"
 
+#include <mpi-ext.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+
+#if MPI_VERSION >= 4
+#    define allreduce_init MPI_Allreduce_init
+#else
+#    define allreduce_init MPIX_Allreduce_init
+#endif
 
 #define TIMEOUT 2 /* seconds */
 #define SMALL   20
@@ -250,6 +257,33 @@ static void rank_without_progress_is_given_up(void)
     free_place(&place);
 }
 
+/* All have made the request; the last rank starts it when the others have given up. */
+static void late_start_is_given_up(void)
+{
+    place_t place;
+    MPI_Request request;
+    if (!mt_needs_ranks(2) || !make_place(&place)) {
+        return;
+    }
+    CHECK_OK(allreduce_init(input_of(&place), output_of(&place), LARGE, MPI_INT, MPI_SUM,
+                            place.comm, MPI_INFO_NULL, &request));
+    CHECK_OK(MPI_Start(&request));
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    if (is_late()) {
+        wait_for_the_others();
+    }
+    CHECK_OK(MPI_Start(&request));
+    CHECK_CLASS(MPI_ERR_OTHER, MPI_Wait(&request, MPI_STATUS_IGNORE));
+    if (!is_late()) {
+        CHECK_OK(MPI_Send(NULL, 0, MPI_INT, mt_size - 1, TAG, mt_comm));
+    }
+    if (MPI_REQUEST_NULL != request) { /* Open MPI frees it, for the error */
+        CHECK_OK(MPI_Request_free(&request));
+    }
+    check_broken(&place, large_allreduce);
+    free_place(&place);
+}
+
 /* Rank 0 computes for longer than it would wait, and the others come after that. */
 static void own_computing_does_not_count(void)
 {
@@ -304,6 +338,7 @@ int main(int argc, char **argv)
     if (make_windows()) {
         MT_RUN(late_rank_is_given_up);
         MT_RUN(rank_without_progress_is_given_up);
+        MT_RUN(late_start_is_given_up);
         MT_RUN(own_computing_does_not_count);
         MT_RUN(late_rank_in_time_is_waited_for);
         mt_win_free(&world_window);

@@ -107,12 +107,13 @@ static void register_sizes(void)
         "Smallest broadcast to two or more GPUs of which the root sends each a slice only, "
         "for it to hand on to the others (bytes; the same on all ranks; default: 4 MiB)",
         MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->spread_min);
-    register_var("scratch_bytes",
-                 "GPU memory per rank and communicator through which collectives move what is in "
-                 "no window, made when it is needed first, and as much again for nonblocking ones; "
-                 "each persistent one has its own, of no more than it can use (bytes; 0: none, such "
-                 "calls are staged on the host; the same on all ranks; default: 64 MiB)",
-                 MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->scratch_bytes);
+    register_var(
+        "scratch_bytes",
+        "GPU memory per rank and communicator through which collectives move what is in "
+        "no window, made when it is needed first, and as much again for nonblocking ones; "
+        "each persistent one has its own, of no more than it can use (bytes; 0: none, such "
+        "calls are staged on the host; the same on all ranks; default: 64 MiB)",
+        MCA_BASE_VAR_TYPE_SIZE_T, OPAL_INFO_LVL_5, &component->scratch_bytes);
 }
 
 void coll_symm_policy_register(void)

@@ -105,6 +105,8 @@ SYMM_EXPORT int symm_op(MPI_Op op, MPI_Op *op_p);
     SYMM_COUNTER(accumulate_elements, "elements that these were about")                            \
     SYMM_COUNTER(kernels, "kernels launched on GPUs")                                              \
     SYMM_COUNTER(kernels_again, "of these, with all parameters as in an earlier launch")           \
+    SYMM_COUNTER(resident_launches, "launches of resident kernels")                                \
+    SYMM_COUNTER(resident_commands, "small pieces of work that these did")                         \
     SYMM_COUNTER(collectives, "collectives served on symmetric memory")                            \
     SYMM_COUNTER(collectives_in_windows,                                                           \
                  "of these, done in windows that this rank's buffers are in")                      \
@@ -129,7 +131,8 @@ SYMM_EXPORT int symm_stats_query(symm_stats_t *stats_p);
 
 /* Writes how the calling thread's latest collective on a communicator
  * with symmetric windows was done, in the form
- * "allreduce 2097152 B f32 sum: two_shot_sm 2 ranks 64x512"; "none" before the first. At most
+ * "allreduce 2097152 B f32 sum: two_shot_sm 2 ranks 64x512", which ends with "resident" where the
+ * work was a resident kernel's; "none" before the first. At most
  * len bytes are written, the NUL included.
  * Returns MPI_SUCCESS, or MPI_ERR_ARG when text is NULL or len 0. */
 SYMM_EXPORT int symm_plan_query(char *text, size_t len);

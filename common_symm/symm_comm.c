@@ -430,6 +430,7 @@ void symm_comm_cache_mapping(symm_comm_t *comm, symm_mapping_t *mapping)
         mapping->cache_cost > symm_options.cache_bytes) {
         evicted = mapping;
     } else {
+        mapping->ops->queue_rest(mapping->queue);
         symm_mapping_t **last = &comm->cache;
         while (NULL != *last) {
             last = &(*last)->next;

@@ -5,6 +5,7 @@
 #include "symm_config.h"
 
 #include "symm_cuda.h"
+#include "symm_cuda_resident.h"
 #include "symm_log.h"
 #include "symm_options.h"
 #include "symm_reduce_params.h"
@@ -219,6 +220,7 @@ static void close_context(symm_device_t *device)
         return; /* the program's own context: it may be gone, and its modules with it */
     }
     if (MPI_SUCCESS == symm_cuda_enter(device, &scope)) {
+        symm_cuda_resident_stop_all(device);
         symm_cuda_unload_kernels(device);
         symm_cuda_leave(&scope);
     }
@@ -256,6 +258,7 @@ static int add_device(const symm_device_t *found, symm_device_t **device_p, symm
     *device = *found;
     (void) pthread_mutex_init(&device->kernels_lock,
                               NULL); /* cannot fail with default attributes */
+    (void) pthread_mutex_init(&device->residents_lock, NULL); /* likewise */
     int rc = set_up_device(device, error);
     if (MPI_SUCCESS != rc) {
         close_context(device);
@@ -366,6 +369,7 @@ static int cuda_memory_create(symm_device_t *device, size_t len, symm_memory_t *
 {
     int rc = MPI_SUCCESS;
     CUmemGenericAllocationHandle handle;
+    symm_cuda_resident_stop_all(device); /* the steps of a new window may wait for the device */
     if (!create_fabric(device, len, &handle)) {
         CUmemAllocationProp prop = allocation_prop(device);
         rc = symm_cuda_check(symm_cuda.cuMemCreate(&handle, len, &prop, 0), error,
@@ -453,8 +457,10 @@ static int cuda_range_reserve(symm_device_t *device, size_t len, void **base_p, 
     return rc;
 }
 
-static void unmap(CUdeviceptr at, size_t len)
+/* Waits for the device, so nothing of ours stands by. */
+static void unmap(symm_device_t *device, CUdeviceptr at, size_t len)
 {
+    symm_cuda_resident_stop_all(device);
     (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuMemUnmap(at, len), "cuMemUnmap");
 }
 
@@ -476,15 +482,14 @@ static int cuda_range_map(symm_device_t *device, void *at, const symm_memory_t *
                          "each other (nvidia-smi topo -p2p rw)",
                          memory->len, device->text);
     if (MPI_SUCCESS != rc) {
-        unmap(va, memory->len);
+        unmap(device, va, memory->len);
     }
     return rc;
 }
 
 static void cuda_range_unmap(symm_device_t *device, void *at, size_t len)
 {
-    (void) device;
-    unmap((CUdeviceptr) (uintptr_t) at, len);
+    unmap(device, (CUdeviceptr) (uintptr_t) at, len);
 }
 
 static void cuda_range_free(symm_device_t *device, void *base, size_t len)
@@ -622,6 +627,9 @@ const symm_device_ops_t symm_cuda_ops = {
     .copy_many = symm_cuda_copy_many,
     .reduce = symm_cuda_reduce,
     .reduce_staged = symm_cuda_reduce_staged,
+    .reduce_resident = symm_cuda_reduce_resident,
+    .copy_resident = symm_cuda_copy_resident,
+    .queue_rest = symm_cuda_queue_rest,
     .atomic = symm_cuda_atomic,
     .combine = symm_cuda_combine,
     .queue_wait = symm_cuda_queue_wait,

@@ -30,6 +30,9 @@ struct symm_device {
     _Atomic CUfunction batch_kernel;
     _Atomic CUfunction move_kernel;
     _Atomic CUfunction reduce_kernels[SYMM_OP_COUNT][SYMM_DTYPE_COUNT];
+    _Atomic CUfunction resident_kernel;
+    pthread_mutex_t residents_lock;       /* of the list */
+    struct symm_cuda_resident *residents; /* of all queues, see symm_cuda_resident.h */
     char text[128];
 };
 
@@ -46,7 +49,8 @@ typedef struct symm_cuda_scope {
 int symm_cuda_enter(const symm_device_t *device, symm_cuda_scope_t *scope_p);
 void symm_cuda_leave(const symm_cuda_scope_t *scope);
 
-/* Entries of the backend's table in symm_cuda_queue.c, symm_cuda_move.c, symm_cuda_kernel.c and
+/* Entries of the backend's table in symm_cuda_queue.c, symm_cuda_move.c, symm_cuda_kernel.c,
+ * symm_cuda_resident.c and
  * symm_cuda_atomic.c. */
 int symm_cuda_queue_create(symm_device_t *device, symm_queue_t **queue_p, symm_error_t *error);
 void symm_cuda_queue_destroy(symm_queue_t *queue);
@@ -61,6 +65,9 @@ int symm_cuda_copy_many(symm_queue_t *queue, const symm_move_t *moves, uint32_t 
 int symm_cuda_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks);
 int symm_cuda_reduce_staged(symm_queue_t *queue, const symm_reduce_t *reduce, int own_src,
                             int own_dst, size_t stage_bytes, uint32_t blocks);
+int symm_cuda_reduce_resident(symm_queue_t *queue, const symm_reduce_t *reduce);
+int symm_cuda_copy_resident(symm_queue_t *queue, const symm_move_t *moves, uint32_t count);
+void symm_cuda_queue_rest(symm_queue_t *queue);
 int symm_cuda_atomic(symm_queue_t *queue, const symm_update_t *update);
 int symm_cuda_combine(symm_queue_t *queue, symm_op_t op, symm_dtype_t dtype, void *target,
                       const void *origin, symm_reach_t reach, uint64_t count);

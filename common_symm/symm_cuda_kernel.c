@@ -9,6 +9,7 @@
 
 #include "symm_cuda_batch.h"
 #include "symm_cuda_prepared.h"
+#include "symm_cuda_resident.h"
 #include "symm_log.h"
 #include "symm_reduce_kernel.h"
 #include "symm_reduce_params.h"
@@ -61,6 +62,7 @@ static int find_kernel(symm_device_t *device, const symm_cuda_kernel_t *kernel)
     if (NULL != atomic_load(kernel->known)) {
         return MPI_SUCCESS; /* another thread was faster */
     }
+    symm_cuda_resident_stop_all(device); /* loading may wait for all that runs */
     int rc = symm_cuda_check_log(
         SYMM_LOG_ERROR,
         symm_cuda.cuModuleGetFunction(&function, device->modules[kernel->fatbin], kernel->name),
@@ -72,8 +74,8 @@ static int find_kernel(symm_device_t *device, const symm_cuda_kernel_t *kernel)
 }
 
 /* Queues of several threads share a device. */
-static int get_kernel(symm_device_t *device, const symm_cuda_kernel_t *kernel,
-                      CUfunction *function_p)
+int symm_cuda_get_kernel(symm_device_t *device, const symm_cuda_kernel_t *kernel,
+                         CUfunction *function_p)
 {
     int rc = MPI_SUCCESS;
     if (NULL == atomic_load(kernel->known)) {
@@ -125,7 +127,7 @@ static int launch(symm_queue_t *queue, CUgraphExec exec, uint32_t kernels, int r
 
 int symm_cuda_launch_graph(symm_queue_t *queue, CUgraphExec exec, uint32_t kernels)
 {
-    return launch(queue, exec, kernels, MPI_SUCCESS);
+    return launch(queue, exec, kernels, symm_cuda_queue_order(queue));
 }
 
 static int launch_node(symm_queue_t *queue, const symm_cuda_node_t *node)
@@ -139,16 +141,14 @@ int symm_cuda_launch(symm_queue_t *queue, const symm_cuda_kernel_t *kernel, void
                      size_t params_len, uint32_t blocks, uint32_t threads)
 {
     CUfunction function;
-    int rc = symm_cuda_batch_launch(queue);
+    int rc = symm_cuda_queue_order(queue);
     if (MPI_SUCCESS == rc) {
-        rc = get_kernel(queue->device, kernel, &function);
+        rc = symm_cuda_get_kernel(queue->device, kernel, &function);
     }
     if (MPI_SUCCESS != rc) {
         return rc;
     }
-    *(symm_done_t *) params =
-        (symm_done_t){.state = (symm_done_state_t *) (uintptr_t) queue->done_state_dev,
-                      .flag = (uint32_t *) (uintptr_t) queue->flag_dev};
+    *(symm_done_t *) params = symm_cuda_done(queue);
     symm_cuda_node_t node = {.function = function,
                              .blocks = blocks,
                              .threads = threads,

@@ -6,6 +6,7 @@
 #include "symm_config.h"
 
 #include "symm_cuda_batch.h"
+#include "symm_cuda_resident.h"
 #include "symm_cuda_staged.h"
 #include "symm_log.h"
 #include "symm_spin.h"
@@ -66,6 +67,7 @@ static int create_parts(symm_queue_t *queue, symm_error_t *error)
 
 static void destroy_parts(symm_queue_t *queue)
 {
+    symm_cuda_resident_destroy(queue);
     symm_cuda_batch_destroy(queue);
     symm_cuda_stage_destroy(queue);
     symm_cuda_atomics_free(queue);
@@ -147,10 +149,15 @@ void symm_cuda_queue_note_copy(symm_queue_t *queue, symm_lane_t lane)
     }
 }
 
-/* Starts what is gathered, so that what follows on the main lane comes behind it. */
+int symm_cuda_queue_order(symm_queue_t *queue)
+{
+    int rc = symm_cuda_queue_settle(queue);
+    return MPI_SUCCESS == rc ? symm_cuda_batch_launch(queue) : rc;
+}
+
 static int keep_order(symm_queue_t *queue, symm_lane_t lane)
 {
-    return SYMM_LANE_MAIN == lane ? symm_cuda_batch_launch(queue) : MPI_SUCCESS;
+    return SYMM_LANE_MAIN == lane ? symm_cuda_queue_order(queue) : MPI_SUCCESS;
 }
 
 int symm_cuda_copy_entered(symm_queue_t *queue, symm_lane_t lane, void *dst, const void *src,
@@ -203,11 +210,11 @@ int symm_cuda_zero(symm_queue_t *queue, symm_lane_t lane, void *dst, size_t len)
     return rc;
 }
 
-/* Whether lane is done. A query that fails is repeated, as the work may go on behind it and must
+/* A query that fails is repeated, as the work may go on behind it and must
  * not outlive the memory that it is about; a broken context fails again, and nothing runs in it. */
-static bool stream_done(symm_queue_t *queue, symm_lane_t lane)
+bool symm_cuda_stream_done(symm_queue_t *queue, CUstream stream)
 {
-    CUresult result = symm_cuda.cuStreamQuery(queue->streams[lane]);
+    CUresult result = symm_cuda.cuStreamQuery(stream);
     if (CUDA_SUCCESS == result || CUDA_ERROR_NOT_READY == result) {
         return CUDA_SUCCESS == result;
     }
@@ -215,6 +222,11 @@ static bool stream_done(symm_queue_t *queue, symm_lane_t lane)
         queue->failure = symm_cuda_check_log(SYMM_LOG_ERROR, result, "work on the GPU failed");
     }
     return QUERIES_MAX == ++queue->failed_queries;
+}
+
+static bool lane_done(symm_queue_t *queue, symm_lane_t lane)
+{
+    return symm_cuda_stream_done(queue, queue->streams[lane]);
 }
 
 /* The failure that queries have met, told once. */
@@ -237,7 +249,10 @@ static bool flag_done(symm_queue_t *queue)
     if (flag_written(queue)) {
         return true;
     }
-    if (0 != ++queue->looks % POLLS_PER_QUERY || !stream_done(queue, SYMM_LANE_MAIN)) {
+    if (queue->resident_pending) {
+        return symm_cuda_resident_lost(queue);
+    }
+    if (0 != ++queue->looks % POLLS_PER_QUERY || !lane_done(queue, SYMM_LANE_MAIN)) {
         return false;
     }
     if (MPI_SUCCESS == queue->failure && !flag_written(queue)) {
@@ -255,10 +270,11 @@ static bool look(symm_queue_t *queue)
             return false;
         }
         queue->flag_pending = false;
+        queue->resident_pending = false;
         queue->busy[SYMM_LANE_MAIN] = false; /* the kernel came behind any copy there */
     }
     for (int lane = 0; lane < SYMM_LANE_COUNT; ++lane) {
-        if (queue->busy[lane] && !stream_done(queue, lane)) {
+        if (queue->busy[lane] && !lane_done(queue, lane)) {
             return false;
         }
         queue->busy[lane] = false;
@@ -273,6 +289,32 @@ static void end_launches(symm_queue_t *queue, uint32_t done, int rc)
     symm_cuda_batch_finish(queue, done, rc);
     symm_cuda_atomics_finish(queue, done, rc);
     atomic_store_explicit(&queue->done_value, done, memory_order_release);
+}
+
+int symm_cuda_queue_settle(symm_queue_t *queue)
+{
+    if (!queue->resident_pending) {
+        return MPI_SUCCESS;
+    }
+    /* Drives no progress, which might come here while the lock is held. */
+    while (!flag_done(queue)) {
+        symm_spin_relax();
+    }
+    queue->flag_pending = false;
+    queue->resident_pending = false;
+    int rc = take_failure(queue);
+    end_launches(queue, queue->flag_value, rc);
+    return rc;
+}
+
+bool symm_cuda_queue_idle(symm_queue_t *queue)
+{
+    if (symm_cuda_batch_pending(queue) || symm_cuda_atomics_pending(queue) || !look(queue) ||
+        MPI_SUCCESS != queue->failure) {
+        return false;
+    }
+    end_launches(queue, queue->flag_value, MPI_SUCCESS);
+    return true;
 }
 
 /* Launches all that is gathered; in the context. */
@@ -356,7 +398,7 @@ int symm_cuda_queue_await(symm_queue_t *queue, uint32_t value)
 {
     /* Drives no progress, which might come here while the lock is held; kernels wait for nobody. */
     while (!launch_done(queue, value) &&
-           (0 != ++queue->looks % POLLS_PER_QUERY || !stream_done(queue, SYMM_LANE_MAIN))) {
+           (0 != ++queue->looks % POLLS_PER_QUERY || !lane_done(queue, SYMM_LANE_MAIN))) {
         symm_spin_relax();
     }
     int rc = take_failure(queue);
@@ -380,10 +422,10 @@ static int enter_and_launch(symm_queue_t *queue)
 
 int symm_cuda_queue_mark(symm_queue_t *queue, symm_mark_t *mark_p)
 {
-    int rc = MPI_SUCCESS;
     symm_cuda_queue_lock(queue);
+    int rc = symm_cuda_queue_settle(queue);
     /* Which of two kinds that are gathered will be launched first is not known. */
-    if (symm_cuda_atomics_pending(queue)) {
+    if (MPI_SUCCESS == rc && symm_cuda_atomics_pending(queue)) {
         rc = enter_and_launch(queue);
     }
     /* Copies end without a word: the next launch will tell that they are done. */
@@ -406,11 +448,14 @@ static int see_launches(symm_queue_t *queue)
 {
     int rc = MPI_SUCCESS;
     uint32_t flag = atomic_load_explicit(queue->flag, memory_order_acquire);
+    if (queue->resident_pending) {
+        return MPI_SUCCESS; /* nothing else is under way; a wait or test sees its end */
+    }
     if (0 < (int32_t) (flag - queue->done_value)) {
         end_launches(queue, flag, MPI_SUCCESS);
         queue->polls = 0;
     } else if (flag != queue->flag_value && 0 == ++queue->polls % POLLS_PER_QUERY) {
-        bool idle = stream_done(queue, SYMM_LANE_MAIN);
+        bool idle = lane_done(queue, SYMM_LANE_MAIN);
         rc = take_failure(queue);
         if (idle || MPI_SUCCESS != rc) {
             end_launches(queue, queue->flag_value, rc);

@@ -17,8 +17,9 @@
 
 /* What gathers atomic updates (symm_cuda_atomic.c). */
 typedef struct symm_cuda_atomics symm_cuda_atomics_t;
-typedef struct symm_cuda_batch symm_cuda_batch_t; /* symm_cuda_batch.h */
-typedef struct symm_cuda_stage symm_cuda_stage_t; /* symm_cuda_staged.h */
+typedef struct symm_cuda_batch symm_cuda_batch_t;       /* symm_cuda_batch.h */
+typedef struct symm_cuda_resident symm_cuda_resident_t; /* symm_cuda_resident.h */
+typedef struct symm_cuda_stage symm_cuda_stage_t;       /* symm_cuda_staged.h */
 
 struct symm_queue {
     pthread_mutex_t lock; /* of all below; not held while progress is driven */
@@ -31,7 +32,7 @@ struct symm_queue {
     _Atomic uint32_t *flag;     /* host address of the word */
     CUdeviceptr flag_dev;
     CUdeviceptr done_state_dev;  /* a symm_done_state_t */
-    bool out_of_step;            /* a launch failed that flag_value counts */
+    bool out_of_step;            /* a launch or command failed that flag_value counts */
     _Atomic uint32_t done_value; /* of the latest launch that is known to be done */
     uint32_t polls;              /* of the word by progress, while nothing was done */
     uint32_t looks;              /* at the word by those who wait; apart from the polls, which come
@@ -40,11 +41,14 @@ struct symm_queue {
     int failure;                 /* MPI error class of the first of these, until it is told */
     symm_cuda_batch_t *batch;    /* NULL until something is gathered */
     symm_cuda_graphs_t graphs;
-    symm_cuda_stage_t *stage;     /* NULL until a reduction is staged */
-    bool stage_failed;            /* it cannot be made */
-    symm_cuda_atomics_t *atomics; /* NULL until the first update */
-    symm_prepared_t *preparing;   /* what kernels become a part of instead of being launched, else
-                                   * NULL */
+    symm_cuda_stage_t *stage;       /* NULL until a reduction is staged */
+    bool stage_failed;              /* it cannot be made */
+    symm_cuda_atomics_t *atomics;   /* NULL until the first update */
+    symm_prepared_t *preparing;     /* what kernels become a part of instead of being launched, else
+                                     * NULL */
+    symm_cuda_resident_t *resident; /* NULL until the first command */
+    bool resident_pending;          /* the word is to be written by the resident kernel */
+    bool resident_refused;          /* which cannot be had */
 };
 
 /* Takes and gives back the queue's lock, which costs as much as gathering an operation: only where
@@ -88,6 +92,20 @@ int symm_cuda_copy_entered(symm_queue_t *queue, symm_lane_t lane, void *dst, con
 /* Waits until a launch is done and ends the batches up to it. */
 int symm_cuda_queue_await(symm_queue_t *queue, uint32_t value);
 
+/* Waits for the resident kernel's command under way, if there is one. Returns MPI_SUCCESS, or
+ * MPI_ERR_OTHER when the device failed. */
+int symm_cuda_queue_settle(symm_queue_t *queue);
+
+/* Does that and launches what is gathered, so that what follows on the main lane comes behind: to
+ * be called before anything is put there. The caller has entered the context. */
+int symm_cuda_queue_order(symm_queue_t *queue);
+
+/* Whether nothing is gathered or under way on any lane, and nothing has failed. */
+bool symm_cuda_queue_idle(symm_queue_t *queue);
+
+/* Whether all work on a stream of the queue is done, or has failed, which is recorded. */
+bool symm_cuda_stream_done(symm_queue_t *queue, CUstream stream);
+
 /* Marks that lane holds work that only its stream can tell the end of. */
 void symm_cuda_queue_note_copy(symm_queue_t *queue, symm_lane_t lane);
 
@@ -100,12 +118,23 @@ void symm_cuda_atomics_finish(symm_queue_t *queue, uint32_t done, int rc);
 /* Frees what updates keep; nothing is under way. Teardown. */
 void symm_cuda_atomics_free(symm_queue_t *queue);
 
+/* How kernels of the queue tell their end. */
+static inline symm_done_t symm_cuda_done(const symm_queue_t *queue)
+{
+    return (symm_done_t){.state = (symm_done_state_t *) (uintptr_t) queue->done_state_dev,
+                         .flag = (uint32_t *) (uintptr_t) queue->flag_dev};
+}
+
 /* A kernel as the family's file keeps it: where its name is found, and room to remember it. */
 typedef struct symm_cuda_kernel {
     symm_fatbin_t fatbin;
     const char *name;
     _Atomic CUfunction *known; /* NULL at first; in the device */
 } symm_cuda_kernel_t;
+
+/* Finds a kernel. Returns MPI_SUCCESS, or MPI_ERR_OTHER with the cause logged. */
+int symm_cuda_get_kernel(symm_device_t *device, const symm_cuda_kernel_t *kernel,
+                         CUfunction *function_p);
 
 /* Launches a kernel on the main lane, behind all that is gathered, blocks times threads, one
  * dimension each. params begins with a symm_done_t, which is filled in here, and is copied; the
@@ -114,8 +143,8 @@ typedef struct symm_cuda_kernel {
 int symm_cuda_launch(symm_queue_t *queue, const symm_cuda_kernel_t *kernel, void *params,
                      size_t params_len, uint32_t blocks, uint32_t threads);
 
-/* Launches a graph of so many of our kernels, one behind the other, on the main lane. Returns
- * likewise. */
+/* Launches a graph of so many of our kernels, one behind the other, on the main lane, behind all
+ * that is gathered. Returns likewise. */
 int symm_cuda_launch_graph(symm_queue_t *queue, CUgraphExec exec, uint32_t kernels);
 
 /* Launches a reduction; its sources and destinations are at most SYMM_REDUCE_MAX_RANKS. */

@@ -3,7 +3,7 @@
  * memory management made with such a handle, by CUDA IPC where it comes from cuMemAlloc. */
 #include "symm_config.h"
 
-#include "symm_cuda.h"
+#include "symm_cuda_resident.h"
 #include "symm_log.h"
 
 #include <mpi.h>
@@ -149,6 +149,7 @@ void symm_cuda_abandon(symm_device_t *device, symm_adopted_t *adopted)
     } else if (SYMM_OFFER_HANDLE == adopted->kind &&
                MPI_SUCCESS == symm_cuda_enter(device, &scope)) {
         CUdeviceptr base = (CUdeviceptr) (uintptr_t) adopted->base;
+        symm_cuda_resident_stop_all(device); /* closing waits for the device */
         (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuIpcCloseMemHandle(base),
                                    "cuIpcCloseMemHandle");
         symm_cuda_leave(&scope);

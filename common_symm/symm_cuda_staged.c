@@ -310,7 +310,7 @@ static int run(const staged_t *s, uint64_t pieces)
 
 static int run_staged(staged_t *s, size_t stage_bytes)
 {
-    int rc = symm_cuda_batch_launch(s->queue); /* before this, what was gathered before */
+    int rc = symm_cuda_queue_order(s->queue);
     if (MPI_SUCCESS != rc) {
         return rc;
     }

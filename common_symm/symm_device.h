@@ -184,6 +184,15 @@ typedef struct symm_device_ops {
      * started, where there are no copy engines or no stage, or elements have gaps. */
     int (*reduce_staged)(symm_queue_t *queue, const symm_reduce_t *reduce, int own_src, int own_dst,
                          size_t stage_bytes, uint32_t blocks);
+    /* Do what reduce and copy_many do by a kernel that stays on the device for a while and saves
+     * small work the launch: only when the queue has nothing under way and the work is small.
+     * MPI_ERR_UNSUPPORTED_OPERATION otherwise, also where there is no such kernel; then nothing is
+     * started. */
+    int (*reduce_resident)(symm_queue_t *queue, const symm_reduce_t *reduce);
+    int (*copy_resident)(symm_queue_t *queue, const symm_move_t *moves, uint32_t count);
+    /* Ends what stays on the device for a queue with nothing under way. Teardown; the queue can be
+     * used again. */
+    void (*queue_rest)(symm_queue_t *queue);
     /* Starts an atomic update of mapped memory, which kernels reach. Small ones may wait for others
      * until queue_wait. Origins in host memory are free again on return, others and results as with
      * copy. */

@@ -254,6 +254,27 @@ static int host_copy_many(symm_queue_t *queue, const symm_move_t *moves, uint32_
     return MPI_SUCCESS;
 }
 
+/* No launch to save. */
+static int host_reduce_resident(symm_queue_t *queue, const symm_reduce_t *reduce)
+{
+    (void) queue;
+    (void) reduce;
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+static int host_copy_resident(symm_queue_t *queue, const symm_move_t *moves, uint32_t count)
+{
+    (void) queue;
+    (void) moves;
+    (void) count;
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+static void host_queue_rest(symm_queue_t *queue)
+{
+    (void) queue;
+}
+
 static int host_reduce(symm_queue_t *queue, const symm_reduce_t *reduce, uint32_t blocks)
 {
     (void) queue;
@@ -445,6 +466,9 @@ const symm_device_ops_t symm_host_ops = {
     .move = host_move,
     .zero = host_zero,
     .copy_many = host_copy_many,
+    .reduce_resident = host_reduce_resident,
+    .copy_resident = host_copy_resident,
+    .queue_rest = host_queue_rest,
     .reduce = host_reduce,
     .reduce_staged = host_reduce_staged,
     .atomic = host_atomic,

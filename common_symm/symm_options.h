@@ -19,6 +19,7 @@ typedef struct symm_options {
     bool share_windows; /* collectives of other communicators use a window that all their ranks are
                          * in; not with MPI_THREAD_MULTIPLE, where the order of a window's creation
                          * and of a collective may differ between ranks */
+    unsigned resident_idle_us; /* how long a resident kernel waits for the next command */
 } symm_options_t;
 
 SYMM_EXPORT extern symm_options_t symm_options;

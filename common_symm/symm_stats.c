@@ -44,7 +44,9 @@ void symm_plan_text(const symm_plan_note_t *note, char *text, size_t len)
     if (NULL != note->dtype) {
         (void) snprintf(elements, sizeof(elements), " %s %s", note->dtype, note->op);
     }
-    if (0 < note->blocks) {
+    if (note->resident) {
+        (void) snprintf(shape, sizeof(shape), " resident");
+    } else if (0 < note->blocks) {
         (void) snprintf(shape, sizeof(shape), " %" PRIu32 "x%" PRIu32, note->blocks, note->threads);
     }
     (void) snprintf(text, len, "%s %" PRIu64 " B%s: %s %d ranks%s", note->collective, note->bytes,

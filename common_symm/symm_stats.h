@@ -4,6 +4,7 @@
 #define SYMM_STATS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "mpi_symm.h"
 
@@ -17,6 +18,7 @@ typedef struct symm_plan_note {
     int ranks;
     uint32_t blocks; /* launch shape; 0 when nothing was launched */
     uint32_t threads;
+    bool resident; /* a kernel that was there already did this rank's work */
 } symm_plan_note_t;
 
 #define SYMM_COUNTER_FIELD(field, description) _Atomic uint64_t field;

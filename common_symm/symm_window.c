@@ -18,6 +18,7 @@ symm_options_t symm_options = {
     .fabric_handles = true,
     .threads = true,
     .share_windows = true,
+    .resident_idle_us = 1000,
 };
 
 /* Which window an address lies in, and which window an MPI handle (by its address) stands for. */

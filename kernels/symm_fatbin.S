@@ -25,6 +25,7 @@ symm_fatbin_\name\()_end:
     fatbin batch
     fatbin move
     fatbin reduce
+    fatbin resident
 #endif
 
 /* Without this note the linker would make the stack of the whole process executable. */

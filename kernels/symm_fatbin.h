@@ -12,7 +12,8 @@
     SYMM_FATBIN(SYMM_FATBIN_ATOMIC, atomic)                                                        \
     SYMM_FATBIN(SYMM_FATBIN_BATCH, batch)                                                          \
     SYMM_FATBIN(SYMM_FATBIN_MOVE, move)                                                            \
-    SYMM_FATBIN(SYMM_FATBIN_REDUCE, reduce)
+    SYMM_FATBIN(SYMM_FATBIN_REDUCE, reduce)                                                        \
+    SYMM_FATBIN(SYMM_FATBIN_RESIDENT, resident)
 
 #define SYMM_FATBIN_ENUM(enumerator, name) enumerator,
 typedef enum symm_fatbin { SYMM_FATBIN_LIST(SYMM_FATBIN_ENUM) SYMM_FATBIN_COUNT } symm_fatbin_t;

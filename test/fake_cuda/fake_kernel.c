@@ -23,8 +23,8 @@
 #define COUNTING 1u
 
 static const fake_family_t *const families[] = {&fake_family_atomic, &fake_family_batch,
-                                                &fake_family_busy, &fake_family_move,
-                                                &fake_family_reduce};
+                                                &fake_family_busy,   &fake_family_move,
+                                                &fake_family_reduce, &fake_family_resident};
 
 #define FAMILY_COUNT (sizeof(families) / sizeof(families[0]))
 
@@ -221,6 +221,10 @@ static void run_launch(fake_work_t *super, CUcontext context)
 {
     const launch_work_t *work = (const launch_work_t *) super;
     fake_run_t run = {.context = context, .launch = &work->launch};
+    if (NULL != work->launch.kernel->family->stay) {
+        work->launch.kernel->family->stay(&run);
+        return;
+    }
     fake_space_read();
     if (work->launch.kernel->family->tells) {
         run_telling(&run);

@@ -49,13 +49,17 @@ struct fake_family {
     CUresult (*check)(const void *params);
     /* Does the kernel's work. Returns false when it touched what it may not. */
     bool (*run)(const fake_run_t *run);
+    /* Instead, of a kernel that stays and tells its end by itself: its parameters do not begin with
+     * a symm_done_t, and it locks the memory that it touches. */
+    void (*stay)(const fake_run_t *run);
 };
 
-extern const fake_family_t fake_family_atomic; /* fake_atomic.c */
-extern const fake_family_t fake_family_batch;  /* fake_batch.c */
-extern const fake_family_t fake_family_busy;   /* fake_busy.c */
-extern const fake_family_t fake_family_move;   /* fake_move.c */
-extern const fake_family_t fake_family_reduce; /* fake_reduce.c */
+extern const fake_family_t fake_family_atomic;   /* fake_atomic.c */
+extern const fake_family_t fake_family_batch;    /* fake_batch.c */
+extern const fake_family_t fake_family_busy;     /* fake_busy.c */
+extern const fake_family_t fake_family_move;     /* fake_move.c */
+extern const fake_family_t fake_family_reduce;   /* fake_reduce.c */
+extern const fake_family_t fake_family_resident; /* fake_resident.c */
 
 /* The bytes of what a kernel touches, NULL when it may not, which breaks the context. */
 void *fake_kernel_touch(const fake_run_t *run, const char *what, uint32_t index,

@@ -46,7 +46,7 @@ static bool started;
 
 /* ---- the threads ---- */
 
-static void delay(unsigned *seed)
+void fake_delay(unsigned *seed)
 {
     long mean = fake_env_number("FAKE_CUDA_DELAY_US", DEFAULT_DELAY_US);
     if (0 < mean) {
@@ -87,7 +87,7 @@ static void do_one(CUstream stream)
     fake_work_t *work = stream->first;
     CUcontext context = stream->object.context;
     (void) pthread_mutex_unlock(&lock);
-    delay(&stream->seed);
+    fake_delay(&stream->seed);
     if (CUDA_SUCCESS == fake_context_sticky(context)) {
         work->run(work, context);
     }

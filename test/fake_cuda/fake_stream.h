@@ -13,6 +13,9 @@ typedef struct fake_work {
     void (*free)(struct fake_work *work);
 } fake_work_t;
 
+/* Waits as long as work is late. */
+void fake_delay(unsigned *seed);
+
 /* Whether stream is one that work can be given to: CUDA_SUCCESS or the error to return. */
 CUresult fake_stream_check(CUstream stream);
 

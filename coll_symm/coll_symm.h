@@ -32,6 +32,8 @@ typedef struct mca_coll_symm_component {
     size_t kernel_max;
     size_t spread_min;
     bool copy_engine_only;
+    bool resident;
+    unsigned resident_idle;
     unsigned max_sms;
     unsigned timeout;       /* seconds that a rank is waited for, 0 for ever */
     size_t copy_engine_min; /* bytes */
@@ -53,7 +55,7 @@ typedef struct coll_symm_told {
 #define COLL_SYMM_TOLD_MAX 128
 
 /* Info keys of communicators, and the room for a value of theirs. */
-#define COLL_SYMM_KEYS      5
+#define COLL_SYMM_KEYS      6
 #define COLL_SYMM_VALUE_MAX 48
 
 /* Who serves a communicator's collectives without us: the functions, and their modules, of which we
@@ -216,6 +218,7 @@ struct coll_symm_call {
     coll_symm_plan_t plan;
     uint64_t round, last_round;  /* of the plan's work: all ranks end one before they go on */
     uint32_t blocks;             /* of the kernel that was launched, 0 for none */
+    bool resident;               /* the work went to the resident kernel */
     const symm_window_t *window; /* the latest one looked up */
     coll_symm_work_t *work;
     coll_symm_pending_t *pending; /* of a nonblocking call */

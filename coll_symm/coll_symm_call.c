@@ -255,6 +255,7 @@ static void empty(coll_symm_call_t *call)
     call->round = 0;
     call->last_round = 0;
     call->blocks = 0;
+    call->resident = false;
     call->window = NULL;
     call->pending = NULL;
     call->mode = COLL_SYMM_BLOCKING;

@@ -118,17 +118,35 @@ static bool wants_stage(const coll_symm_call_t *call, uint64_t bytes)
             (COLL_SYMM_AUTO == policy->algorithm && takes && large));
 }
 
+/* Hands it to the kernel that stays on the GPU. MPI_ERR_UNSUPPORTED_OPERATION where that is not
+ * wanted, or not for this; persistent calls have kernels of their own. */
+static int start_resident(coll_symm_call_t *call, const symm_mapping_t *mapping,
+                          const symm_reduce_t *reduce)
+{
+    const coll_symm_policy_t *policy = &call->module->policy;
+    bool wanted = policy->resident && COLL_SYMM_COPY_ENGINE != policy->algorithm &&
+                  COLL_SYMM_PERSISTENT != call->mode;
+    int rc = wanted ? mapping->ops->reduce_resident(mapping->queue, reduce)
+                    : MPI_ERR_UNSUPPORTED_OPERATION;
+    call->resident = MPI_SUCCESS == rc;
+    return rc;
+}
+
 /* Starts it on the device that the windows are on; own_src and own_dst are those of its sources and
  * destinations that are this rank's memory, -1 for none. */
 static int start(coll_symm_call_t *call, const symm_mapping_t *mapping, const symm_reduce_t *reduce,
                  int own_src, int own_dst)
 {
+    int rc = start_resident(call, mapping, reduce);
+    if (MPI_ERR_UNSUPPORTED_OPERATION != rc) {
+        return rc;
+    }
     uint64_t bytes = reduce->count * symm_dtype_size(reduce->dtype);
     call->blocks = coll_symm_reduce_blocks(call, mapping, bytes);
     if (wants_stage(call, bytes * reduce->nsrc)) {
         uint32_t few = call->blocks < FEW_BLOCKS ? call->blocks : FEW_BLOCKS;
-        int rc = mapping->ops->reduce_staged(mapping->queue, reduce, own_src, own_dst,
-                                             (size_t) call->module->policy.stage_bytes, few);
+        rc = mapping->ops->reduce_staged(mapping->queue, reduce, own_src, own_dst,
+                                         (size_t) call->module->policy.stage_bytes, few);
         if (MPI_ERR_UNSUPPORTED_OPERATION != rc) {
             call->plan.staged = true;
             call->blocks = few;

@@ -162,21 +162,44 @@ static bool kernel_reaches(const symm_mapping_t *mapping, uint8_t place, const v
            (COLL_SYMM_DEVICE == place && mapping->ops->reaches(mapping->device, buffer));
 }
 
+/* Whether a kernel may do the copies: it reaches what they are about, and multiprocessors may be
+ * used. */
+static bool may_use_kernel(const coll_symm_call_t *call, const symm_mapping_t *mapping)
+{
+    const coll_symm_policy_t *policy = &call->module->policy;
+    const coll_symm_descriptor_t *mine = &call->mine;
+    return 0 < mapping->ops->multiprocessors(mapping->device) && !policy->copy_engine_only &&
+           COLL_SYMM_COPY_ENGINE != policy->algorithm &&
+           kernel_reaches(mapping, mine->send_place, call->send) &&
+           kernel_reaches(mapping, mine->recv_place, call->recv);
+}
+
 /* Whether a kernel does the copies: it has several of them done sooner than copy engines where
  * these are small. Each rank's own affair, as its peers cannot tell. */
 static bool wants_kernel(const coll_symm_call_t *call, const symm_mapping_t *mapping)
 {
     const coll_symm_copies_t *copies = &call->work->copies;
     const coll_symm_policy_t *policy = &call->module->policy;
-    const coll_symm_descriptor_t *mine = &call->mine;
     bool small = 1 < copies->count && sum_of(copies) <= policy->kernel_max[call->plan.link];
-    if (0 == mapping->ops->multiprocessors(mapping->device) || SYMM_MOVE_MAX < copies->count ||
-        policy->copy_engine_only || COLL_SYMM_COPY_ENGINE == policy->algorithm) {
-        return false;
-    }
-    return (small || COLL_SYMM_KERNEL == policy->algorithm) &&
-           kernel_reaches(mapping, mine->send_place, call->send) &&
-           kernel_reaches(mapping, mine->recv_place, call->recv);
+    return SYMM_MOVE_MAX >= copies->count && (small || COLL_SYMM_KERNEL == policy->algorithm) &&
+           may_use_kernel(call, mapping);
+}
+
+/* Hands the copies to the kernel that stays on the GPU. MPI_ERR_UNSUPPORTED_OPERATION where that is
+ * not wanted, or not for these. */
+static int copy_by_resident(coll_symm_call_t *call, const symm_mapping_t *mapping)
+{
+    const coll_symm_copies_t *copies = &call->work->copies;
+    const coll_symm_policy_t *policy = &call->module->policy;
+    bool small = sum_of(copies) <= policy->kernel_max[call->plan.link] ||
+                 COLL_SYMM_KERNEL == policy->algorithm;
+    bool wanted = policy->resident && small && COLL_SYMM_PERSISTENT != call->mode &&
+                  may_use_kernel(call, mapping);
+    int rc = wanted ? mapping->ops->copy_resident(mapping->queue, copies->moves, copies->count)
+                    : MPI_ERR_UNSUPPORTED_OPERATION;
+    call->resident = MPI_SUCCESS == rc;
+    call->plan.kernel = call->plan.kernel || call->resident;
+    return rc;
 }
 
 static int copy_by_kernel(coll_symm_call_t *call, const symm_mapping_t *mapping)
@@ -206,6 +229,16 @@ static int copy_by_engine(const coll_symm_call_t *call, const symm_mapping_t *ma
     return rc;
 }
 
+static int start_copies(coll_symm_call_t *call, const symm_mapping_t *mapping)
+{
+    int rc = copy_by_resident(call, mapping);
+    if (MPI_ERR_UNSUPPORTED_OPERATION != rc) {
+        return rc;
+    }
+    return wants_kernel(call, mapping) ? copy_by_kernel(call, mapping)
+                                       : copy_by_engine(call, mapping);
+}
+
 /* Does the copies that were added, unless rc tells that adding failed, and waits for them. */
 static int do_copies(coll_symm_call_t *call, symm_mapping_t *mapping, int rc)
 {
@@ -213,9 +246,7 @@ static int do_copies(coll_symm_call_t *call, symm_mapping_t *mapping, int rc)
     bool started = copies->started;
     if (MPI_SUCCESS == rc && 0 < copies->count) {
         started = NULL != mapping;
-        rc = NULL == mapping               ? MPI_ERR_INTERN
-             : wants_kernel(call, mapping) ? copy_by_kernel(call, mapping)
-                                           : copy_by_engine(call, mapping);
+        rc = NULL == mapping ? MPI_ERR_INTERN : start_copies(call, mapping);
     }
     copies->count = 0;
     copies->started = false;

@@ -241,6 +241,7 @@ typedef struct coll_symm_policy {
     /* What each rank may decide by itself: */
     bool copy_engine_only;        /* data movements use no multiprocessor */
     uint32_t max_multiprocessors; /* that kernels use, at least 1 */
+    bool resident;                /* small work goes to a kernel that stays on the GPU */
     /* By the link: bytes up to which a kernel copies sooner than copy engines; bytes of a
      * reduction's inputs from which copy engines bring them sooner than a kernel reads them. */
     uint64_t kernel_max[SYMM_LINK_COUNT];

@@ -7,6 +7,7 @@
 #include "coll_symm.h"
 
 #include "symm_log.h"
+#include "symm_options.h"
 #include "symm_reduce_params.h"
 
 #include <errno.h>
@@ -132,6 +133,18 @@ void coll_symm_policy_register(void)
                  "Whether data movements between GPUs use copy engines alone and no multiprocessor "
                  "(boolean; per process; also an info key of communicators; default: false)",
                  MCA_BASE_VAR_TYPE_BOOL, OPAL_INFO_LVL_3, &component->copy_engine_only);
+    component->resident = false;
+    register_var("resident",
+                 "Whether small collectives on GPUs go to a kernel that stays on the GPU for a "
+                 "while, which saves them its launch and holds one multiprocessor; for one rank "
+                 "per GPU (boolean; per process; also an info key of communicators; default: "
+                 "false)",
+                 MCA_BASE_VAR_TYPE_BOOL, OPAL_INFO_LVL_3, &component->resident);
+    component->resident_idle = symm_options.resident_idle_us;
+    register_var("resident_idle",
+                 "How long that kernel stays without work; whoever waits for the whole GPU waits "
+                 "as long (microseconds; per process; default: 1000)",
+                 MCA_BASE_VAR_TYPE_UNSIGNED_INT, OPAL_INFO_LVL_5, &component->resident_idle);
     component->tuning_file = NULL;
     register_var("tuning_file",
                  "File with a tuning table, as symm_perf --tune writes it; a built-in table holds "
@@ -249,7 +262,9 @@ void coll_symm_policy_init(void)
         .algorithm = (coll_symm_algorithm_t) component->algorithm,
         .copy_engine_only = component->copy_engine_only,
         .max_multiprocessors = all_if_none(component->max_sms),
+        .resident = component->resident,
     };
+    symm_options.resident_idle_us = component->resident_idle;
     set_gpu_sizes(component->policy.copy_engine_min, UINT64_MAX);
     load_tuning();
     set_sizes(2, &component->policy);
@@ -268,14 +283,24 @@ static bool read_algorithm(const char *text, coll_symm_policy_t *policy)
     return false;
 }
 
-static bool read_copy_engine_only(const char *text, coll_symm_policy_t *policy)
+static bool read_bool(const char *text, bool *value_p)
 {
     bool yes = 0 == strcmp(text, "true");
     if (!yes && 0 != strcmp(text, "false")) {
         return false;
     }
-    policy->copy_engine_only = yes;
+    *value_p = yes;
     return true;
+}
+
+static bool read_copy_engine_only(const char *text, coll_symm_policy_t *policy)
+{
+    return read_bool(text, &policy->copy_engine_only);
+}
+
+static bool read_resident(const char *text, coll_symm_policy_t *policy)
+{
+    return read_bool(text, &policy->resident);
 }
 
 static bool read_number(const char *text, uint64_t *number_p)
@@ -347,6 +372,7 @@ static const struct {
     {"coll_symm_max_sms", read_max_sms},
     {"coll_symm_one_shot_max", read_one_shot_max},
     {"coll_symm_kernel_max", read_kernel_max},
+    {"coll_symm_resident", read_resident},
 };
 
 static const char *algorithm_name(coll_symm_algorithm_t algorithm)
@@ -379,6 +405,7 @@ static void write_values(char values[COLL_SYMM_KEYS][COLL_SYMM_VALUE_MAX])
     (void) snprintf(values[2], COLL_SYMM_VALUE_MAX, "%u", c->max_sms);
     (void) snprintf(values[3], COLL_SYMM_VALUE_MAX, "%s,%s", host, gpu);
     write_size(values[4], COLL_SYMM_VALUE_MAX, c->kernel_max);
+    (void) snprintf(values[5], COLL_SYMM_VALUE_MAX, "%s", c->resident ? "true" : "false");
 }
 
 /* Makes the policy what parameters and tables say, and the values before them. */

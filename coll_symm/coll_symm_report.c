@@ -22,10 +22,11 @@ static bool is_new(const coll_symm_call_t *call)
 {
     mca_coll_symm_module_t *module = call->module;
     const coll_symm_descriptor_t *mine = &call->mine;
-    coll_symm_told_t now = {
-        mine->collective, mine->op, mine->dtype,
-        (uint8_t) ((call->plan.kernel ? 0x80 : 0) | (call->plan.gaps ? 0x40 : 0) | call->plan.path),
-        size_class(mine->bytes)};
+    coll_symm_told_t now = {mine->collective, mine->op, mine->dtype,
+                            (uint8_t) ((call->plan.kernel ? 0x80 : 0) |
+                                       (call->plan.gaps ? 0x40 : 0) | (call->resident ? 0x20 : 0) |
+                                       call->plan.path),
+                            size_class(mine->bytes)};
     for (int i = 0; i < module->told_count; ++i) {
         if (0 == memcmp(&module->told[i], &now, sizeof(now))) {
             return false;
@@ -70,6 +71,7 @@ void coll_symm_report(coll_symm_call_t *call)
         .ranks = call->module->comm->exchange.size,
         .blocks = call->blocks,
         .threads = SYMM_REDUCE_THREADS,
+        .resident = call->resident,
     };
     if (traits->reduces && 0 == (mine->flags & COLL_SYMM_UNSUPPORTED)) {
         note->dtype = symm_dtype_name((symm_dtype_t) mine->dtype);

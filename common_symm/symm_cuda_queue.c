@@ -342,13 +342,14 @@ static int test(symm_queue_t *queue, int entered, bool *done_p)
     return rc;
 }
 
-/* Whether a kernel is certainly under way, and all that was gathered before: who polls need not ask
- * the driver, but now and then. */
+/* Whether a kernel is most likely under way, and all that was gathered before: who polls need not
+ * ask the driver, but now and then. */
 static bool is_running(symm_queue_t *queue)
 {
     symm_cuda_queue_lock(queue);
     bool running = queue->flag_pending && !flag_written(queue) && !symm_cuda_batch_pending(queue) &&
-                   !symm_cuda_atomics_pending(queue) && 0 != (queue->looks + 1) % POLLS_PER_QUERY;
+                   !symm_cuda_atomics_pending(queue) && 0 != (queue->looks + 1) % POLLS_PER_QUERY &&
+                   (!queue->resident_pending || symm_cuda_resident_runs(queue));
     queue->looks += running ? 1 : 0;
     symm_cuda_queue_unlock(queue);
     return running;

@@ -32,7 +32,6 @@ struct symm_cuda_resident {
     CUdeviceptr shared_dev;
     _Atomic uint32_t life; /* number of the latest launch, 0 before the first */
     uint32_t given;        /* number of the latest command */
-    uint32_t looks;        /* at the word of a command that is under way */
 };
 
 /* ---- making and freeing ---- */
@@ -246,7 +245,7 @@ static bool runs(const symm_cuda_resident_t *resident)
 /* Whether the stream, asked from time to time, says that no kernel is there. */
 static bool is_gone(symm_queue_t *queue)
 {
-    return 0 == ++queue->resident->looks % POLLS_PER_QUERY &&
+    return 0 == ++queue->looks % POLLS_PER_QUERY &&
            symm_cuda_stream_done(queue, queue->resident->stream);
 }
 
@@ -262,6 +261,11 @@ static bool lose(symm_queue_t *queue, int rc)
     }
     queue->out_of_step = true; /* the kernels' count lacks it */
     return true;
+}
+
+bool symm_cuda_resident_runs(const symm_queue_t *queue)
+{
+    return runs(queue->resident);
 }
 
 bool symm_cuda_resident_lost(symm_queue_t *queue)

@@ -21,6 +21,9 @@
 /* Beside the idle time, the longest that one launch stays. */
 #define SYMM_CUDA_RESIDENT_LIFETIME_US 10000
 
+/* Whether the queue's kernel is there, as far as its word tells. */
+bool symm_cuda_resident_runs(const symm_queue_t *queue);
+
 /* Looks whether the command under way is over, its word not being written: since the kernel has
  * failed, which is recorded in queue->failure. Launches the kernel anew when it has ended without
  * having seen the command. For callers that hold the queue's lock. */

@@ -12,8 +12,16 @@
 #    define NAME   "fault_cuda_cached"
 #    define CACHED true
 #else
-#    define NAME   "fault_cuda"
 #    define CACHED false
+#    ifdef FAULT_CUDA_RESIDENT
+#        define NAME     "fault_cuda_resident"
+#        define RESIDENT true
+#    else
+#        define NAME "fault_cuda"
+#    endif
+#endif
+#ifndef RESIDENT
+#    define RESIDENT false
 #endif
 
 static fault_source_t source;
@@ -241,20 +249,21 @@ static void calls_are_late(void)
 typedef struct test {
     const char *name;
     void (*run)(void);
-    bool cached; /* also with the cache of freed segments, where few rounds make new ones */
-    bool two;    /* on 2 ranks only in the short choice */
+    bool cached;   /* also with the cache of freed segments, where few rounds make new ones */
+    bool resident; /* also with a resident kernel */
+    bool two;      /* on 2 ranks only in the short choice */
 } test_t;
 
 static const test_t tests[] = {
-    {"the_first_window", the_first_window, false, false},
-    {"in_the_programs_context", in_the_programs_context, true, false},
-    {"without_a_current_context", without_a_current_context, false, true},
-    {"in_a_new_context_each_time", in_a_new_context_each_time, false, false},
-    {"with_fabric_handles", with_fabric_handles, false, true},
-    {"errors_of_earlier_work", errors_of_earlier_work, true, true},
-    {"ordinary_windows_will_do", ordinary_windows_will_do, false, false},
-    {"waiting_fails", waiting_fails, false, true},
-    {"calls_are_late", calls_are_late, false, true},
+    {"the_first_window", the_first_window, false, false, false},
+    {"in_the_programs_context", in_the_programs_context, true, true, false},
+    {"without_a_current_context", without_a_current_context, false, false, true},
+    {"in_a_new_context_each_time", in_a_new_context_each_time, false, true, false},
+    {"with_fabric_handles", with_fabric_handles, false, false, true},
+    {"errors_of_earlier_work", errors_of_earlier_work, true, true, true},
+    {"ordinary_windows_will_do", ordinary_windows_will_do, false, false, false},
+    {"waiting_fails", waiting_fails, false, true, true},
+    {"calls_are_late", calls_are_late, false, false, true},
 };
 
 static bool is_chosen(const test_t *test, const char *only)
@@ -262,7 +271,8 @@ static bool is_chosen(const test_t *test, const char *only)
     if (NULL != only) {
         return 0 == strcmp(only, test->name);
     }
-    return (test->cached || !CACHED) && (!test->two || 2 == mt_size || fault_long());
+    return (test->cached || !CACHED) && (test->resident || !RESIDENT) &&
+           (!test->two || 2 == mt_size || fault_long());
 }
 
 /* Runs all of them, or only the one that is named. */
@@ -281,6 +291,11 @@ int main(int argc, char **argv)
 {
     if (!CACHED) {
         mt_set_param("osc_symm_cache_bytes", "0");
+    }
+    if (RESIDENT) {
+        mt_set_param("coll_symm_resident", "1");
+        mt_set_param("coll_symm_resident_idle", "1");
+        (void) setenv("FAKE_CUDA_DELAY_US", "0", 0); /* it ends before it sees the work */
     }
     mt_set_param("coll_symm_one_shot_max_cuda", "1024");
     mt_set_param("coll_symm_copy_engine_min", CACHED ? "1024" : "1000000000"); /* both ways */

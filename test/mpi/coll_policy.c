@@ -151,11 +151,11 @@ static void sizes_by_the_table(void)
 
 static void values_that_are_none(void)
 {
-    static const char *const keys[] = {"coll_symm_algorithm", "coll_symm_copy_engine_only",
-                                       "coll_symm_max_sms", "coll_symm_one_shot_max",
-                                       "coll_symm_kernel_max"};
+    static const char *const keys[] = {"coll_symm_algorithm",  "coll_symm_copy_engine_only",
+                                       "coll_symm_max_sms",    "coll_symm_one_shot_max",
+                                       "coll_symm_kernel_max", "coll_symm_resident"};
     MPI_Comm comm = comm_with("coll_symm_kernel_max", "lots");
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < 6; ++i) {
         set(comm, keys[i], "-1");
         set(comm, keys[i], "12a");
         gather(comm, BYTES, by_default());

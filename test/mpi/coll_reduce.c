@@ -2,7 +2,8 @@
  * MPI_Reduce, MPI_Reduce_scatter, MPI_Reduce_scatter_block, MPI_Scan and MPI_Exscan on window
  * memory: every operation on every datatype, counts, roots and alignments, in place and not,
  * against results that the test works out for itself; operations of the program's own in rank
- * order. The programs named coll_reduce_<algorithm> are this one with the algorithm forced. */
+ * order. The programs named coll_reduce_<algorithm> are this one with the algorithm forced,
+ * coll_reduce_resident has a resident kernel. */
 #include "symm_config.h"
 
 #include "mpi_test_reduce.h"
@@ -21,6 +22,8 @@
 #    define OUTSIDE false
 #    ifdef REDUCE_ALGORITHM
 #        define NAME "coll_reduce_" REDUCE_ALGORITHM
+#    elif defined(RESIDENT)
+#        define NAME "coll_reduce_resident"
 #    else
 #        define NAME (NONBLOCKING ? "coll_reduce_nonblocking" : "coll_reduce")
 #    endif
@@ -500,6 +503,15 @@ static void roots_that_differ(void)
         .collective = REDUCE, .type = mr_type(MPI_INT), .op = MR_SUM, .count = 50, .root = 0});
 }
 
+#ifdef RESIDENT
+static void the_resident_kernel_took_part(void)
+{
+    symm_stats_t stats = mt_stats();
+    bool expected = SYMM_KIND_CUDA_DEVICE == mt_kind && 1 < mt_size;
+    CHECK(expected ? 1000 < stats.resident_commands : 0 == stats.resident_commands);
+}
+#endif
+
 int main(int argc, char **argv)
 {
 #ifdef REDUCE_ALGORITHM
@@ -510,6 +522,10 @@ int main(int argc, char **argv)
 #endif
 #ifdef STAGE_BYTES
     mt_set_param("coll_symm_stage_bytes", STAGE_BYTES);
+#endif
+#ifdef RESIDENT
+    mt_set_param("coll_symm_resident", "1");
+    mt_set_param("coll_symm_resident_idle", "200"); /* the test waits for the device all the time */
 #endif
     mt_set_param("op", "^avx"); /* Open MPI 4.1.4's, with which what is passed on may be wrong */
     mt_init(&argc, &argv, NAME);
@@ -533,6 +549,9 @@ int main(int argc, char **argv)
         MT_RUN(each_rank_somewhere_else);
         MT_RUN(own_operations_in_rank_order);
         MT_RUN(roots_that_differ);
+#ifdef RESIDENT
+        MT_RUN(the_resident_kernel_took_part);
+#endif
         if (OUTSIDE) {
             mt_free(MT_DEVICE, memory);
         }

@@ -78,12 +78,7 @@ static const struct {
 } symbols[] = {SYMBOL_LIST(DESCRIBE){"ncclGetErrorString", (void **) &nccl.get_error_string}},
   optional[] = {OPTIONAL_LIST(DESCRIBE)};
 
-/* Shared by the two contestants. */
-static struct {
-    int users;
-    comm_t comm;
-    char version[32];
-} shared;
+static char version_text[32];
 
 static bool load(char *reason)
 {
@@ -121,18 +116,13 @@ static void note_version(void)
 {
     int version = 0;
     (void) nccl.get_version(&version); /* "0.0.0" says it */
-    (void) snprintf(shared.version, sizeof(shared.version), "NCCL %d.%d.%d", version / 10000,
+    (void) snprintf(version_text, sizeof(version_text), "NCCL %d.%d.%d", version / 10000,
                     version % 10000 / 100, version % 100);
 }
 
-/* Makes the communicator, unless the other contestant has. */
-static bool acquire(char *reason)
+/* Opens the library. */
+static bool open_library(char *reason)
 {
-    unique_id_t id = {{0}};
-    if (0 < shared.users) {
-        ++shared.users;
-        return true;
-    }
     /* Multicast over NVLink is a matter of the machine's settings; off unless the user says so. */
     (void) setenv("NCCL_NVLS_ENABLE", "0", 0); /* fails only for want of a few bytes */
     bool loaded = perf_cuda_ready() ? load(reason) : perf_refuse(reason, "there is no GPU");
@@ -140,23 +130,29 @@ static bool acquire(char *reason)
         return false;
     }
     note_version();
+    return true;
+}
+
+/* Makes the contestant's communicator, its own: NCCL 2.28.9 ends broadcasts of some MiB between
+ * plain buffers with an illegal access where others are registered on the same one. */
+static bool make_comm(perf_series_t *self, char *reason)
+{
+    unique_id_t id = {{0}};
     bool got =
         0 != perf_world.rank || succeeded(nccl.get_unique_id(&id), "ncclGetUniqueId", reason);
     if (!perf_agree(got, reason)) {
         return false;
     }
     MPI_Bcast(&id, (int) sizeof(id), MPI_BYTE, 0, perf_world.comm);
-    bool made = succeeded(nccl.comm_init_rank(&shared.comm, perf_world.size, id, perf_world.rank),
-                          "ncclCommInitRank", reason);
-    shared.users = perf_agree(made, reason) ? 1 : 0;
-    return 0 < shared.users; /* a half-made communicator is left alone: destroying it may hang */
+    bool made =
+        succeeded(nccl.comm_init_rank(&self->peer_comm, perf_world.size, id, perf_world.rank),
+                  "ncclCommInitRank", reason);
+    return perf_agree(made, reason); /* a half-made one is left alone: destroying it may hang */
 }
 
-static void release(void)
+static void end_comm(const perf_series_t *self)
 {
-    if (0 == --shared.users) {
-        must(nccl.comm_destroy(shared.comm), "ncclCommDestroy");
-    }
+    must(nccl.comm_destroy(self->peer_comm), "ncclCommDestroy");
 }
 
 /* Which of the operations this NCCL has. */
@@ -176,11 +172,12 @@ static result_t start_reduction(const perf_series_t *self, const perf_case_t *c)
     stream_t stream = perf_cuda_stream();
     switch (c->op) {
     case PERF_REDUCE:
-        return nccl.reduce(input, self->recv, floats, FLOAT32, SUM, 0, shared.comm, stream);
+        return nccl.reduce(input, self->recv, floats, FLOAT32, SUM, 0, self->peer_comm, stream);
     case PERF_REDUCE_SCATTER:
-        return nccl.reduce_scatter(input, self->recv, floats, FLOAT32, SUM, shared.comm, stream);
+        return nccl.reduce_scatter(input, self->recv, floats, FLOAT32, SUM, self->peer_comm,
+                                   stream);
     default:
-        return nccl.all_reduce(input, self->recv, floats, FLOAT32, SUM, shared.comm, stream);
+        return nccl.all_reduce(input, self->recv, floats, FLOAT32, SUM, self->peer_comm, stream);
     }
 }
 
@@ -192,16 +189,16 @@ static result_t start_movement(const perf_series_t *self, const perf_case_t *c)
     size_t block = perf_case_bytes(c, perf_world.size) / (size_t) perf_world.size;
     switch (c->op) {
     case PERF_BCAST:
-        return nccl.broadcast(self->send, other, c->bytes, INT8, 0, shared.comm, stream);
+        return nccl.broadcast(self->send, other, c->bytes, INT8, 0, self->peer_comm, stream);
     case PERF_ALLTOALL:
-        return nccl.all_to_all(self->send, self->recv, block, INT8, shared.comm, stream);
+        return nccl.all_to_all(self->send, self->recv, block, INT8, self->peer_comm, stream);
     case PERF_GATHER:
-        return nccl.gather(self->send, self->recv, c->bytes, INT8, 0, shared.comm, stream);
+        return nccl.gather(self->send, self->recv, c->bytes, INT8, 0, self->peer_comm, stream);
     case PERF_SCATTER:
-        return nccl.scatter(self->send, self->recv, c->bytes, INT8, 0, shared.comm, stream);
+        return nccl.scatter(self->send, self->recv, c->bytes, INT8, 0, self->peer_comm, stream);
     default:
         return nccl.all_gather(c->in_place ? own : self->send, self->recv, c->bytes, INT8,
-                               shared.comm, stream);
+                               self->peer_comm, stream);
     }
 }
 
@@ -232,14 +229,14 @@ static void nccl_wait(perf_series_t *self)
 static void plain_close(perf_series_t *self)
 {
     perf_cuda_free(self->memory);
-    release();
+    end_comm(self);
 }
 
 static void symmetric_close(perf_series_t *self)
 {
-    must(nccl.window_deregister(shared.comm, self->memory2), "ncclCommWindowDeregister");
+    must(nccl.window_deregister(self->peer_comm, self->memory2), "ncclCommWindowDeregister");
     must(nccl.memory_free(self->memory), "ncclMemFree");
-    release();
+    end_comm(self);
 }
 
 static bool allocate_plain(perf_series_t *self, size_t len, char *reason)
@@ -254,9 +251,9 @@ static bool allocate_symmetric(perf_series_t *self, size_t len, char *reason)
     if (!perf_agree(done, reason)) {
         return false;
     }
-    done = succeeded(
-        nccl.window_register(shared.comm, self->memory, len, &self->memory2, WIN_COLL_SYMMETRIC),
-        "ncclCommWindowRegister", reason);
+    done = succeeded(nccl.window_register(self->peer_comm, self->memory, len, &self->memory2,
+                                          WIN_COLL_SYMMETRIC),
+                     "ncclCommWindowRegister", reason);
     /* NCCL registers nothing, and says success, where it has no symmetric support. */
     if (done && NULL == self->memory2) {
         done = perf_refuse(reason, "NCCL did not register the memory as symmetric");
@@ -287,7 +284,7 @@ bool perf_nccl_open(perf_series_t *self, bool symmetric, unsigned ops, size_t ma
     if (0 == self->ops) {
         return perf_refuse(reason, "it is for collectives");
     }
-    if (!acquire(reason)) {
+    if (!open_library(reason) || !make_comm(self, reason)) {
         return false;
     }
     self->ops &= served_ops();
@@ -296,17 +293,17 @@ bool perf_nccl_open(perf_series_t *self, bool symmetric, unsigned ops, size_t ma
     bool allocated =
         symmetric ? allocate_symmetric(self, len, reason) : allocate_plain(self, len, reason);
     if (!allocated) {
-        release(); /* memory that some rank did get goes with the process */
+        end_comm(self); /* memory that some rank did get goes with the process */
         return false;
     }
     self->send = self->memory;
     self->recv = self->send + layout.send_bytes;
-    perf_text(self->note, "%s, %s, call and cuStreamSynchronize", shared.version,
+    perf_text(self->note, "%s, %s, call and cuStreamSynchronize", version_text,
               symmetric ? "buffers registered as symmetric windows" : "plain buffers");
     return true;
 }
 
 const char *perf_nccl_version(void)
 {
-    return '\0' == shared.version[0] ? NULL : shared.version;
+    return '\0' == version_text[0] ? NULL : version_text;
 }

@@ -46,6 +46,7 @@ struct perf_series {
     int target;          /* of this rank's puts and gets */
     void *memory;        /* what close frees */
     void *memory2;
+    void *peer_comm;   /* contestants that are not MPI */
     MPI_Datatype rows; /* of the size used last, MPI_DATATYPE_NULL when it is not for rows */
     size_t rows_bytes;
 };

@@ -253,11 +253,33 @@ static int do_copies(coll_symm_call_t *call, symm_mapping_t *mapping, int rc)
     return started ? coll_symm_call_wait(call, mapping, rc) : rc;
 }
 
+/* Leaves of a block with another rank what this end copies of it: where both do, the root's part is
+ * one of as many as there are ranks, so that all have about the same to do. The receiver has the
+ * first part, in whole lines. */
+static void keep_part(const coll_symm_call_t *call, bool push, block_t *in, block_t *out)
+{
+    if (COLL_SYMM_COPY_SHARED != call->plan.path) {
+        return;
+    }
+    bool from_root = COLL_SYMM_FROM_ROOT == coll_symm_traits(call->mine.collective)->rooted;
+    size_t roots = in->len / (size_t) size_of(call) / SYMM_LINE_BYTES * SYMM_LINE_BYTES;
+    size_t pulled = from_root ? in->len - roots : roots;
+    if (push) {
+        in->at += pulled;
+        out->at += pulled;
+    }
+    in->len = push ? in->len - pulled : pulled;
+    out->len = in->len;
+}
+
 /* Adds the copy of this rank's block for rank `to` into that rank's output. */
 static int push_to(coll_symm_call_t *call, symm_mapping_t *mapping, int to)
 {
     block_t in, out;
     int rc = find_block(call, rank_of(call), to, &in, &out);
+    if (to != rank_of(call)) {
+        keep_part(call, true, &in, &out);
+    }
     if (MPI_SUCCESS != rc || 0 == out.len) {
         return rc;
     }
@@ -275,6 +297,9 @@ static int pull_from(coll_symm_call_t *call, symm_mapping_t *mapping, int from)
 {
     block_t in, out;
     int rc = find_block(call, from, rank_of(call), &in, &out);
+    if (from != rank_of(call)) {
+        keep_part(call, false, &in, &out);
+    }
     if (MPI_SUCCESS != rc || 0 == out.len) {
         return rc;
     }
@@ -287,15 +312,21 @@ static int pull_from(coll_symm_call_t *call, symm_mapping_t *mapping, int from)
                          : add(call, mapping, false, dst, known_end(input + in.at), in.len);
 }
 
-/* Push or pull of whole blocks. Where no rank has any byte there is no window and no mapping. */
+/* Push or pull of whole blocks, or both of their parts. Where no rank has any byte there is no
+ * window and no mapping. */
 static int copy_all(coll_symm_call_t *call)
 {
     symm_mapping_t *mapping = coll_symm_call_mapping(call);
-    bool push = COLL_SYMM_COPY_PUSH == call->plan.path;
+    bool pushes = COLL_SYMM_COPY_PULL != call->plan.path;
+    bool pulls = COLL_SYMM_COPY_PUSH != call->plan.path;
     int rc = MPI_SUCCESS;
     for (int i = 0; MPI_SUCCESS == rc && i < size_of(call); ++i) {
         int peer = in_turn(call, i);
-        rc = push ? push_to(call, mapping, peer) : pull_from(call, mapping, peer);
+        bool self = peer == rank_of(call);
+        rc = pulls ? pull_from(call, mapping, peer) : MPI_SUCCESS;
+        if (MPI_SUCCESS == rc && pushes && !(pulls && self)) {
+            rc = push_to(call, mapping, peer);
+        }
     }
     return do_copies(call, mapping, rc);
 }
@@ -502,6 +533,7 @@ int coll_symm_move(coll_symm_call_t *call)
         return copy_own(call);
     case COLL_SYMM_COPY_PUSH:
     case COLL_SYMM_COPY_PULL:
+    case COLL_SYMM_COPY_SHARED:
         return copy_all(call);
     case COLL_SYMM_COPY_SPREAD:
         return spread(call);

@@ -10,6 +10,9 @@
 #define SLICE_ALIGN 128 /* bytes: a full line of GPU memory, two of host memory */
 #define PIECE_ALIGN 256 /* bytes: as well aligned as windows' data */
 
+/* Blocks of so many bytes do not stay in caches; sharing their copying pays. */
+#define SHARED_MIN (UINT64_C(1) << 20)
+
 #define ROWS .rows = true, .send = COLL_SYMM_ROWS, .recv = COLL_SYMM_ROWS
 
 /* By collective. */
@@ -319,7 +322,11 @@ static coll_symm_path_t choose_move(const summary_t *s, const coll_symm_descript
         return spread ? COLL_SYMM_COPY_SPREAD : COLL_SYMM_COPY_PUSH;
     }
     if (pull) {
-        return COLL_SYMM_COPY_PULL;
+        /* One core moves fewer bytes than memory does: the root works, too, and not alone. */
+        bool shared = push && SHARED_MIN <= first->bytes &&
+                      !coll_symm_traits(first->collective)->rows &&
+                      COLL_SYMM_ALL_RANKS != coll_symm_traits(first->collective)->rooted;
+        return shared ? COLL_SYMM_COPY_SHARED : COLL_SYMM_COPY_PULL;
     }
     bool scratch = gpu && 0 < coll_symm_scratch_piece(policy->scratch_bytes, size);
     return scratch ? COLL_SYMM_COPY_SCRATCH : COLL_SYMM_PASS;
@@ -415,6 +422,8 @@ const char *coll_symm_plan_name(const coll_symm_plan_t *plan)
                : plan->kernel ? "copy_push_sm"
                : gpu          ? "copy_push_ce"
                               : "copy_push_host";
+    case COLL_SYMM_COPY_SHARED:
+        return "copy_shared_host";
     case COLL_SYMM_COPY_PULL:
         return plan->gaps     ? "copy_pull_typed"
                : plan->kernel ? "copy_pull_sm"

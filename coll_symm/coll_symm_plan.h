@@ -210,6 +210,7 @@ typedef enum coll_symm_path {
     COLL_SYMM_TWO_SHOT_PATH, /* each rank reduces a slice of all and writes it to all */
     COLL_SYMM_COPY_PUSH,     /* each rank writes its contribution to all */
     COLL_SYMM_COPY_PULL,     /* each rank reads all contributions */
+    COLL_SYMM_COPY_SHARED,   /* rooted, on the host: of each block both ends copy a part */
     COLL_SYMM_COPY_SPREAD,   /* broadcast: the root writes a slice to each, who writes it to all */
     COLL_SYMM_COPY_SCRATCH,  /* as push, through scratch where an output is in no window */
     COLL_SYMM_ONE_SHOT_SCRATCH_PATH, /* each rank copies its input into scratch and reads all */

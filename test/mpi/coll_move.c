@@ -592,6 +592,14 @@ static void check_both_ways(MPI_Comm comm, collective_t collective, size_t bytes
 
 /* ---- the tests ---- */
 
+/* Bytes of a block that both ends copy. */
+#define LARGE (((size_t) 1 << 20) + 77)
+
+static bool has_large_blocks(void)
+{
+    return SYMM_KIND_SYSTEM == mt_kind && 4 >= mt_size;
+}
+
 static const size_t sizes[] = {0, 1, 7, 64, 333, 1024, 1025, 5000, 65539, LARGEST};
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
@@ -631,6 +639,26 @@ static void every_root(void)
             }
             c.bytes = 50;
             check_call(&c);
+        }
+    }
+}
+
+/* Both ends copy blocks that are so large, on the host. */
+static void large_blocks_with_a_root(void)
+{
+    static const collective_t rooted[] = {BCAST, GATHER, SCATTER};
+    if (!has_large_blocks()) {
+        mt_note("left out, on GPUs and with many ranks");
+        return;
+    }
+    for (int i = 0; i < 3; ++i) {
+        for (int root = 0; root < mt_size; ++root) {
+            call_t c = call_on(MPI_COMM_WORLD, rooted[i], LARGE, PLACE_WINDOW, PLACE_SECOND_WINDOW);
+            c.root = root;
+            c.in_place = 1 == root % 2 && BCAST != rooted[i];
+            symm_stats_t before = mt_stats();
+            check_call(&c);
+            CHECK(1 == mt_size || CHECK_SERVED(&before, "copy_shared"));
         }
     }
 }
@@ -933,7 +961,7 @@ static void barrier_waits_for_all(void)
 static bool make_windows(void)
 {
     MPI_Info info;
-    area = (LARGEST + 4096) * (size_t) mt_size * 2;
+    area = ((has_large_blocks() ? LARGE : LARGEST) + 4096) * (size_t) mt_size * 2;
     if (!mt_allocate(2 * area, 1, MPI_COMM_WORLD, &windows[0]) ||
         !mt_allocate(2 * area, 1, MPI_COMM_WORLD, &windows[1])) {
         return false;
@@ -959,6 +987,7 @@ int main(int argc, char **argv)
         }
         MT_RUN(every_size_in_the_window);
         MT_RUN(every_root);
+        MT_RUN(large_blocks_with_a_root);
         MT_RUN(from_everywhere_to_everywhere);
         MT_RUN(each_rank_somewhere_else);
         MT_RUN(duplicates_subsets_and_other_orders);

@@ -199,6 +199,28 @@ static void copy_engines_prefer_two_shot(void **state)
     assert_path(ONE);
 }
 
+/* Large blocks of collectives with a root are copied by both ends, between host windows alone. */
+static void both_ends_copy_large_blocks(void **state)
+{
+    static const coll_symm_collective_t rooted[] = {COLL_SYMM_BCAST, COLL_SYMM_GATHER,
+                                                    COLL_SYMM_SCATTER};
+    (void) state;
+    for (size_t i = 0; i < 3; ++i) {
+        show_alike(rooted[i], host_window, host_window, 1 << 20);
+        assert_path(COLL_SYMM_COPY_SHARED);
+        show_alike(rooted[i], host_window, host_window, (1 << 20) - 1);
+        assert_path(PULL);
+        show_alike(rooted[i], gpu_window, gpu_window, 1 << 20);
+        assert_int_not_equal(choose(RANKS).path, COLL_SYMM_COPY_SHARED);
+        show_alike(rooted[i], host_window, host, 1 << 20);
+        assert_path(PULL);
+    }
+    show_alike(COLL_SYMM_ALLGATHER, host_window, host_window, 1 << 20);
+    assert_path(PULL);
+    show_alike(COLL_SYMM_GATHERV, host_window, host_window, 1 << 20);
+    assert_path(PULL);
+}
+
 static void who_brings_inputs_is_named(void **state)
 {
     coll_symm_plan_t plan = {.path = TWO, .place = COLL_SYMM_WINDOW_CUDA};
@@ -869,6 +891,10 @@ static void check_properties(const coll_symm_plan_t *plan)
     case COLL_SYMM_COPY_PULL:
         assert_true(all_in(plan->place, true));
         break;
+    case COLL_SYMM_COPY_SHARED:
+        assert_int_equal(plan->place, COLL_SYMM_WINDOW_SYSTEM);
+        assert_true(all_in(plan->place, true) && all_in(plan->place, false));
+        break;
     case COLL_SYMM_PUSH_SLOT:
         for (int r = 0; r < RANKS; ++r) {
             assert_int_not_equal(all[r].flags & COLL_SYMM_PAYLOAD, 0);
@@ -898,7 +924,7 @@ static void properties_of_every_plan(void **state)
     policy.scratch_bytes = 0;
     for (int path = 0; path < COLL_SYMM_PATHS; ++path) {
         bool elsewhere = COLL_SYMM_LOCAL == path || COLL_SYMM_COPY_SPREAD == path ||
-                         COLL_SYMM_EAGER_SLOT == path;
+                         COLL_SYMM_EAGER_SLOT == path || COLL_SYMM_COPY_SHARED == path;
         assert_true(elsewhere || 0 < seen[path]); /* the test sees all of them */
     }
 }
@@ -971,6 +997,7 @@ static void names(void **state)
         {COLL_SYMM_COPY_PUSH, false, false, "copy_push_host"},
         {COLL_SYMM_COPY_PUSH, true, false, "copy_push_ce"},
         {COLL_SYMM_COPY_PULL, false, false, "copy_pull_host"},
+        {COLL_SYMM_COPY_SHARED, false, false, "copy_shared_host"},
         {COLL_SYMM_COPY_PULL, true, false, "copy_pull_ce"},
     };
     (void) state;
@@ -1010,6 +1037,7 @@ int main(void)
         cmocka_unit_test(allgather_with_scratch),
         cmocka_unit_test(allreduce_with_scratch),
         cmocka_unit_test(copy_engines_prefer_two_shot),
+        cmocka_unit_test(both_ends_copy_large_blocks),
         cmocka_unit_test(who_brings_inputs_is_named),
         cmocka_unit_test(other_reductions),
         cmocka_unit_test(rooted_movements),

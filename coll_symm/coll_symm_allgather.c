@@ -2,7 +2,7 @@
  * MPI_Allgather, MPI_Iallgather and MPI_Allgatherv. */
 #include "symm_config.h"
 
-#include "coll_symm.h"
+#include "coll_symm_functions.h"
 
 static int next_allgather(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {

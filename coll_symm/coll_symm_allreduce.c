@@ -2,7 +2,7 @@
  * MPI_Allreduce and MPI_Iallreduce. */
 #include "symm_config.h"
 
-#include "coll_symm.h"
+#include "coll_symm_functions.h"
 
 #include "symm_float16.h"
 

@@ -2,7 +2,7 @@
  * MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw. */
 #include "symm_config.h"
 
-#include "coll_symm.h"
+#include "coll_symm_functions.h"
 
 static int next_alltoall(const coll_symm_call_t *call, const void *sbuf, void *rbuf)
 {

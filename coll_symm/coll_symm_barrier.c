@@ -2,7 +2,7 @@
  * MPI_Barrier: the agreement is one. */
 #include "symm_config.h"
 
-#include "coll_symm.h"
+#include "coll_symm_functions.h"
 
 typedef struct barrier_arguments {
     ompi_communicator_t *comm;

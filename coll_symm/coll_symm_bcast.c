@@ -2,7 +2,7 @@
  * MPI_Bcast. The buffer is the root's input and the others' output; steps get it as both. */
 #include "symm_config.h"
 
-#include "coll_symm.h"
+#include "coll_symm_functions.h"
 
 typedef struct bcast_arguments {
     int count;

@@ -2,7 +2,7 @@
  * MPI_Gather and MPI_Gatherv. What only the root passes is not looked at elsewhere. */
 #include "symm_config.h"
 
-#include "coll_symm.h"
+#include "coll_symm_functions.h"
 
 static bool is_root(const coll_symm_call_t *call, int root)
 {

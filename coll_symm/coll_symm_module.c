@@ -3,7 +3,7 @@
  * until a symmetric window is created on it. */
 #include "symm_config.h"
 
-#include "coll_symm.h"
+#include "coll_symm_functions.h"
 
 #include "symm_log.h"
 #include "symm_options.h"

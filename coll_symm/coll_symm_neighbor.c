@@ -4,7 +4,7 @@
  * know. */
 #include "symm_config.h"
 
-#include "coll_symm.h"
+#include "coll_symm_functions.h"
 
 /* Neighbours that a rank hears from and talks to. */
 typedef struct degrees {

@@ -2,7 +2,7 @@
  * MPI_Reduce. What only the root passes is not looked at elsewhere. */
 #include "symm_config.h"
 
-#include "coll_symm.h"
+#include "coll_symm_functions.h"
 
 #include "symm_float16.h"
 

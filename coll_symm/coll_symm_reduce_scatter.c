@@ -3,7 +3,7 @@
  * the output its front; what is behind that may change. */
 #include "symm_config.h"
 
-#include "coll_symm.h"
+#include "coll_symm_functions.h"
 
 #include "symm_float16.h"
 

@@ -2,7 +2,7 @@
  * MPI_Scan and MPI_Exscan. Rank 0 of the latter gets nothing. */
 #include "symm_config.h"
 
-#include "coll_symm.h"
+#include "coll_symm_functions.h"
 
 #include "symm_float16.h"
 

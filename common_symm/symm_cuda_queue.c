@@ -112,6 +112,17 @@ int symm_cuda_queue_create(symm_device_t *device, symm_queue_t **queue_p, symm_e
     return MPI_SUCCESS;
 }
 
+void symm_cuda_queue_rest(symm_queue_t *queue)
+{
+    symm_cuda_scope_t scope;
+    symm_cuda_resident_end(queue);
+    if (NULL != queue->stage && MPI_SUCCESS == symm_cuda_queue_begin(queue, &scope)) {
+        symm_cuda_resident_stop_all(queue->device); /* freeing waits for the device */
+        symm_cuda_stage_destroy(queue);
+        symm_cuda_queue_end(queue, &scope);
+    }
+}
+
 void symm_cuda_queue_destroy(symm_queue_t *queue)
 {
     symm_cuda_scope_t scope;

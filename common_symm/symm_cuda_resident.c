@@ -203,7 +203,7 @@ static int enter_and_launch(symm_queue_t *queue, uint32_t latest)
     return rc;
 }
 
-void symm_cuda_queue_rest(symm_queue_t *queue)
+void symm_cuda_resident_end(symm_queue_t *queue)
 {
     if (NULL != queue->resident) {
         end_life(queue->resident);

@@ -34,6 +34,9 @@ bool symm_cuda_resident_lost(symm_queue_t *queue);
  * Teardown. */
 void symm_cuda_resident_stop_all(symm_device_t *device);
 
+/* Ends the queue's kernel, which the next command starts again. Teardown. */
+void symm_cuda_resident_end(symm_queue_t *queue);
+
 /* Ends the device's kernels, as freeing waits for the device, and frees what is kept for the
  * queue's. Teardown. */
 void symm_cuda_resident_destroy(symm_queue_t *queue);

@@ -190,8 +190,8 @@ typedef struct symm_device_ops {
      * started. */
     int (*reduce_resident)(symm_queue_t *queue, const symm_reduce_t *reduce);
     int (*copy_resident)(symm_queue_t *queue, const symm_move_t *moves, uint32_t count);
-    /* Ends what stays on the device for a queue with nothing under way. Teardown; the queue can be
-     * used again. */
+    /* Ends what stays on the device for a queue with nothing under way, and frees what is large.
+     * Teardown; the queue can be used again. */
     void (*queue_rest)(symm_queue_t *queue);
     /* Starts an atomic update of mapped memory, which kernels reach. Small ones may wait for others
      * until queue_wait. Origins in host memory are free again on return, others and results as with

@@ -76,7 +76,7 @@ void coll_symm_share_of(const coll_symm_call_t *call, int rank, uint64_t *first_
 
 static int own_ranks(const coll_symm_call_t *call)
 {
-    return coll_symm_ranks_for(call, call->module->comm->exchange.rank);
+    return coll_symm_ranks_for(call, rank_of(call));
 }
 
 static size_t element_size(const coll_symm_call_t *call)

@@ -253,12 +253,12 @@ static int do_copies(coll_symm_call_t *call, symm_mapping_t *mapping, int rc)
     return started ? coll_symm_call_wait(call, mapping, rc) : rc;
 }
 
-/* Leaves of a block with another rank what this end copies of it: where both do, the root's part is
+/* Leaves of a block with peer what this rank copies of it: where both ends do, the root's part is
  * one of as many as there are ranks, so that all have about the same to do. The receiver has the
  * first part, in whole lines. */
-static void keep_part(const coll_symm_call_t *call, bool push, block_t *in, block_t *out)
+static void keep_part(const coll_symm_call_t *call, int peer, bool push, block_t *in, block_t *out)
 {
-    if (COLL_SYMM_COPY_SHARED != call->plan.path) {
+    if (COLL_SYMM_COPY_SHARED != call->plan.path || rank_of(call) == peer) {
         return;
     }
     bool from_root = COLL_SYMM_FROM_ROOT == coll_symm_traits(call->mine.collective)->rooted;
@@ -277,9 +277,7 @@ static int push_to(coll_symm_call_t *call, symm_mapping_t *mapping, int to)
 {
     block_t in, out;
     int rc = find_block(call, rank_of(call), to, &in, &out);
-    if (to != rank_of(call)) {
-        keep_part(call, true, &in, &out);
-    }
+    keep_part(call, to, true, &in, &out);
     if (MPI_SUCCESS != rc || 0 == out.len) {
         return rc;
     }
@@ -297,9 +295,7 @@ static int pull_from(coll_symm_call_t *call, symm_mapping_t *mapping, int from)
 {
     block_t in, out;
     int rc = find_block(call, from, rank_of(call), &in, &out);
-    if (from != rank_of(call)) {
-        keep_part(call, false, &in, &out);
-    }
+    keep_part(call, from, false, &in, &out);
     if (MPI_SUCCESS != rc || 0 == out.len) {
         return rc;
     }

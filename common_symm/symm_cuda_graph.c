@@ -123,15 +123,21 @@ int symm_cuda_graphs_get(symm_cuda_graphs_t *graphs, const symm_cuda_node_t *nod
     return MPI_SUCCESS;
 }
 
+void symm_cuda_graph_end(CUgraph graph, CUgraphExec exec)
+{
+    if (NULL != exec) {
+        (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuGraphExecDestroy(exec),
+                                   "cuGraphExecDestroy");
+    }
+    if (NULL != graph) {
+        (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuGraphDestroy(graph),
+                                   "cuGraphDestroy");
+    }
+}
+
 void symm_cuda_graphs_free(symm_cuda_graphs_t *graphs)
 {
     for (int i = 0; i < SYMM_CUDA_GRAPHS; ++i) {
-        symm_cuda_graph_t *graph = &graphs->graphs[i];
-        if (NULL != graph->graph) {
-            (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuGraphExecDestroy(graph->exec),
-                                       "cuGraphExecDestroy");
-            (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuGraphDestroy(graph->graph),
-                                       "cuGraphDestroy");
-        }
+        symm_cuda_graph_end(graphs->graphs[i].graph, graphs->graphs[i].exec);
     }
 }

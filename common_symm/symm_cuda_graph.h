@@ -47,6 +47,9 @@ typedef struct symm_cuda_graphs {
 int symm_cuda_graphs_get(symm_cuda_graphs_t *graphs, const symm_cuda_node_t *node,
                          CUgraphExec *exec_p);
 
+/* Frees a graph and what it was instantiated as; either may be NULL. Teardown. */
+void symm_cuda_graph_end(CUgraph graph, CUgraphExec exec);
+
 /* Frees all graphs. Teardown. */
 void symm_cuda_graphs_free(symm_cuda_graphs_t *graphs);
 

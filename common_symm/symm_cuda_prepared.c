@@ -182,18 +182,6 @@ int symm_cuda_replay(symm_prepared_t *prepared)
     return NULL != prepared->graph ? launch(prepared) : ask_for_all(prepared);
 }
 
-static void destroy_graph(symm_prepared_t *prepared)
-{
-    if (NULL != prepared->exec) {
-        (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuGraphExecDestroy(prepared->exec),
-                                   "cuGraphExecDestroy");
-    }
-    if (NULL != prepared->graph) {
-        (void) symm_cuda_check_log(SYMM_LOG_WARN, symm_cuda.cuGraphDestroy(prepared->graph),
-                                   "cuGraphDestroy");
-    }
-}
-
 void symm_cuda_discard(symm_prepared_t *prepared)
 {
     symm_cuda_scope_t scope;
@@ -201,7 +189,8 @@ void symm_cuda_discard(symm_prepared_t *prepared)
         return;
     }
     bool entered = MPI_SUCCESS == symm_cuda_enter(prepared->queue->device, &scope);
-    destroy_graph(prepared); /* the handles know their context; only old drivers want it current */
+    /* The handles know their context; only old drivers want it current. */
+    symm_cuda_graph_end(prepared->graph, prepared->exec);
     if (entered) {
         symm_cuda_leave(&scope);
     }

@@ -17,12 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often the stream is asked whether it has failed, while polling the word. */
-#define POLLS_PER_QUERY 4096
-
-/* A stream that fails to answer that often has failed; less often, it was the question. */
-#define QUERIES_MAX 16
-
 static int create_flag(symm_queue_t *queue, symm_error_t *error)
 {
     void *flag;
@@ -232,7 +226,7 @@ bool symm_cuda_stream_done(symm_queue_t *queue, CUstream stream)
     if (MPI_SUCCESS == queue->failure) {
         queue->failure = symm_cuda_check_log(SYMM_LOG_ERROR, result, "work on the GPU failed");
     }
-    return QUERIES_MAX == ++queue->failed_queries;
+    return SYMM_CUDA_QUERIES_MAX == ++queue->failed_queries;
 }
 
 static bool lane_done(symm_queue_t *queue, symm_lane_t lane)
@@ -249,24 +243,18 @@ static int take_failure(symm_queue_t *queue)
     return rc;
 }
 
-/* Acquire pairs with the kernel's system-scope release: what it wrote is visible behind it. */
-static bool flag_written(const symm_queue_t *queue)
-{
-    return queue->flag_value == atomic_load_explicit(queue->flag, memory_order_acquire);
-}
-
 static bool flag_done(symm_queue_t *queue)
 {
-    if (flag_written(queue)) {
+    if (symm_cuda_flag_written(queue)) {
         return true;
     }
     if (queue->resident_pending) {
         return symm_cuda_resident_lost(queue);
     }
-    if (0 != ++queue->looks % POLLS_PER_QUERY || !lane_done(queue, SYMM_LANE_MAIN)) {
+    if (0 != ++queue->looks % SYMM_CUDA_POLLS_PER_QUERY || !lane_done(queue, SYMM_LANE_MAIN)) {
         return false;
     }
-    if (MPI_SUCCESS == queue->failure && !flag_written(queue)) {
+    if (MPI_SUCCESS == queue->failure && !symm_cuda_flag_written(queue)) {
         symm_log(SYMM_LOG_ERROR, "a kernel ended on the GPU without telling so");
         queue->failure = MPI_ERR_OTHER;
     }
@@ -358,8 +346,9 @@ static int test(symm_queue_t *queue, int entered, bool *done_p)
 static bool is_running(symm_queue_t *queue)
 {
     symm_cuda_queue_lock(queue);
-    bool running = queue->flag_pending && !flag_written(queue) && !symm_cuda_batch_pending(queue) &&
-                   !symm_cuda_atomics_pending(queue) && 0 != (queue->looks + 1) % POLLS_PER_QUERY &&
+    bool running = queue->flag_pending && !symm_cuda_flag_written(queue) &&
+                   !symm_cuda_batch_pending(queue) && !symm_cuda_atomics_pending(queue) &&
+                   0 != (queue->looks + 1) % SYMM_CUDA_POLLS_PER_QUERY &&
                    (!queue->resident_pending || symm_cuda_resident_runs(queue));
     queue->looks += running ? 1 : 0;
     symm_cuda_queue_unlock(queue);
@@ -410,7 +399,7 @@ int symm_cuda_queue_await(symm_queue_t *queue, uint32_t value)
 {
     /* Drives no progress, which might come here while the lock is held; kernels wait for nobody. */
     while (!launch_done(queue, value) &&
-           (0 != ++queue->looks % POLLS_PER_QUERY || !lane_done(queue, SYMM_LANE_MAIN))) {
+           (0 != ++queue->looks % SYMM_CUDA_POLLS_PER_QUERY || !lane_done(queue, SYMM_LANE_MAIN))) {
         symm_spin_relax();
     }
     int rc = take_failure(queue);
@@ -466,7 +455,7 @@ static int see_launches(symm_queue_t *queue)
     if (0 < (int32_t) (flag - queue->done_value)) {
         end_launches(queue, flag, MPI_SUCCESS);
         queue->polls = 0;
-    } else if (flag != queue->flag_value && 0 == ++queue->polls % POLLS_PER_QUERY) {
+    } else if (flag != queue->flag_value && 0 == ++queue->polls % SYMM_CUDA_POLLS_PER_QUERY) {
         bool idle = lane_done(queue, SYMM_LANE_MAIN);
         rc = take_failure(queue);
         if (idle || MPI_SUCCESS != rc) {

@@ -51,6 +51,19 @@ struct symm_queue {
     bool resident_refused;          /* which cannot be had */
 };
 
+/* How often a stream is asked whether it has failed, while a word of host memory is polled. */
+#define SYMM_CUDA_POLLS_PER_QUERY 4096
+
+/* A stream that fails to answer that often has failed; less often, it was the question. */
+#define SYMM_CUDA_QUERIES_MAX 16
+
+/* Whether the latest launch, or the latest command to the resident kernel, has told its end.
+ * Acquire pairs with the kernel's system-scope release: what it wrote is visible behind it. */
+static inline bool symm_cuda_flag_written(const symm_queue_t *queue)
+{
+    return queue->flag_value == atomic_load_explicit(queue->flag, memory_order_acquire);
+}
+
 /* Takes and gives back the queue's lock, which costs as much as gathering an operation: only where
  * there are threads. Try returns whether it was free; not when the caller has it already. */
 static inline void symm_cuda_queue_lock(symm_queue_t *queue)

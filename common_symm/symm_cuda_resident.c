@@ -13,12 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often the stream is asked while a word is polled. */
-#define POLLS_PER_QUERY 4096
-
-/* A stream that fails to answer that often has failed. */
-#define QUERIES_MAX 16
-
 /* What host and kernel share, in mapped host memory. */
 typedef struct shared {
     _Atomic uint64_t command[SYMM_RESIDENT_WORDS];
@@ -115,8 +109,9 @@ static bool has_ended(const symm_cuda_resident_t *resident, uint32_t life)
 static void await_end(const symm_cuda_resident_t *resident, uint32_t life)
 {
     int failed = 0;
-    for (uint32_t looks = 1; !has_ended(resident, life) && QUERIES_MAX > failed; ++looks) {
-        if (0 == looks % POLLS_PER_QUERY) {
+    for (uint32_t looks = 1; !has_ended(resident, life) && SYMM_CUDA_QUERIES_MAX > failed;
+         ++looks) {
+        if (0 == looks % SYMM_CUDA_POLLS_PER_QUERY) {
             CUresult result = symm_cuda.cuStreamQuery(resident->stream);
             if (CUDA_SUCCESS == result) {
                 return;
@@ -231,11 +226,6 @@ void symm_cuda_resident_destroy(symm_queue_t *queue)
 
 /* ---- commands ---- */
 
-static bool flag_written(const symm_queue_t *queue)
-{
-    return queue->flag_value == atomic_load_explicit(queue->flag, memory_order_acquire);
-}
-
 /* Whether the kernel runs, as far as its word tells. */
 static bool runs(const symm_cuda_resident_t *resident)
 {
@@ -245,7 +235,7 @@ static bool runs(const symm_cuda_resident_t *resident)
 /* Whether the stream, asked from time to time, says that no kernel is there. */
 static bool is_gone(symm_queue_t *queue)
 {
-    return 0 == ++queue->looks % POLLS_PER_QUERY &&
+    return 0 == ++queue->looks % SYMM_CUDA_POLLS_PER_QUERY &&
            symm_cuda_stream_done(queue, queue->resident->stream);
 }
 
@@ -253,7 +243,7 @@ static bool is_gone(symm_queue_t *queue)
  * not. */
 static bool lose(symm_queue_t *queue, int rc)
 {
-    if (flag_written(queue)) {
+    if (symm_cuda_flag_written(queue)) {
         return false;
     }
     if (MPI_SUCCESS == queue->failure) {
@@ -272,8 +262,9 @@ bool symm_cuda_resident_lost(symm_queue_t *queue)
 {
     if (!runs(queue->resident)) {
         /* It may have done the command just before. */
-        int rc =
-            flag_written(queue) ? MPI_SUCCESS : enter_and_launch(queue, queue->resident->given - 1);
+        int rc = symm_cuda_flag_written(queue)
+                     ? MPI_SUCCESS
+                     : enter_and_launch(queue, queue->resident->given - 1);
         return MPI_SUCCESS != rc && lose(queue, rc);
     }
     if (!is_gone(queue) || !runs(queue->resident)) {

@@ -624,18 +624,37 @@ void coll_symm_rounds_free(coll_symm_rounds_t *rounds);
 
 /* ---- coll_symm_progress.c: what MPI progress carries on ---- */
 
+/* How far a call under way is. */
+typedef enum coll_symm_phase {
+    COLL_SYMM_PHASE_WAITING, /* for its place, until others have left what had it before */
+    COLL_SYMM_PHASE_SHOWN,   /* to the others; waits for theirs */
+    COLL_SYMM_PHASE_BEGIN,   /* all have come */
+    COLL_SYMM_PHASE_SCRATCH, /* waits for those before it that work through scratch */
+    COLL_SYMM_PHASE_RUNNING, /* a round of its work is on the device, if at all */
+    COLL_SYMM_PHASE_STEP,    /* done with a round; waits for the others */
+    COLL_SYMM_PHASE_LEFT,    /* done here; waits for the others */
+    COLL_SYMM_PHASE_TURN,    /* to be passed on; waits for those before it and the others' copies */
+    COLL_SYMM_PHASE_PASSED,  /* to the next component; waits for it */
+    COLL_SYMM_PHASE_DONE,
+} coll_symm_phase_t;
+
 /* A call under way, inside what has the rest of it. */
 typedef struct coll_symm_active coll_symm_active_t;
 struct coll_symm_active {
     coll_symm_active_t *next;
-    /* Takes the call as far as it goes without waiting. Returns whether it is done. */
-    bool (*advance)(coll_symm_active_t *active);
-    /* Tells the program that it is. The call is under way no more, and may be gone on return. */
-    void (*complete)(coll_symm_active_t *active);
-    bool awaits_arrival; /* set by advance: some rank has not come to the call yet */
+    coll_symm_call_t *call;
+    ompi_request_t *request; /* complete when the call is done */
+    coll_symm_phase_t phase;
+    coll_symm_wait_t wait; /* for the others, in the present phase */
+    int rc;                /* what came of the call, so far */
+    /* The phase that follows, or the same when there is something to wait for. */
+    coll_symm_phase_t (*next_phase)(coll_symm_active_t *active);
+    /* What the phase waits for the other ranks to do, NULL when it does not. */
+    coll_symm_has_come_fn_t *(*awaited_in)(coll_symm_phase_t phase);
 };
 
-/* Puts a call behind those under way, and takes all as far as they go. linger: stays a few
+/* Puts a call behind those under way, with a reference of its communicator, and takes all as far as
+ * they go. linger: stays a few
  * microseconds for ranks that come about now, so that work on a GPU is under way on return. */
 void coll_symm_progress_add(coll_symm_active_t *active, bool linger);
 

@@ -20,18 +20,6 @@
 
 #include <stdalign.h>
 
-typedef enum phase {
-    PHASE_WAITING, /* for its place in the ring */
-    PHASE_SHOWN,   /* to the others; waits for theirs */
-    PHASE_SCRATCH, /* waits for those before it that work through scratch */
-    PHASE_RUNNING, /* a round of its work is on the device, if at all */
-    PHASE_STEP,    /* done with a round; waits for the others */
-    PHASE_LEFT,    /* done here; waits for the others */
-    PHASE_TURN,    /* to be passed on; waits for those before it, and for the others' copies */
-    PHASE_PASSED,  /* to the next component; waits for it */
-    PHASE_DONE,
-} phase_t;
-
 struct coll_symm_pending {
     symm_ompi_collective_request_t super;
     coll_symm_active_t active;
@@ -40,10 +28,7 @@ struct coll_symm_pending {
     coll_symm_stages_t stages;
     symm_mapping_t *mapping; /* whose queue has its work, NULL for none */
     ompi_request_t *inner;   /* of the next component */
-    phase_t phase;
-    coll_symm_wait_t wait; /* for the others, in the present phase */
-    int rc;
-    uint64_t pass;         /* its number among those that are passed on */
+    uint64_t pass;           /* its number among those that are passed on */
     uint64_t scratch_turn; /* its number among those that work through scratch, 0 if it does not */
     alignas(max_align_t) unsigned char arguments[COLL_SYMM_ARGUMENTS_MAX];
 };
@@ -104,7 +89,8 @@ static bool all_left(coll_symm_pending_t *pending)
         }
         agreed = MPI_SUCCESS == agreed ? coll_symm_call_left_code(&pending->call, r) : agreed;
     }
-    pending->rc = coll_symm_is_broken(pending->call.module->comm) ? COLL_SYMM_BROKEN : agreed;
+    pending->active.rc =
+        coll_symm_is_broken(pending->call.module->comm) ? COLL_SYMM_BROKEN : agreed;
     return true;
 }
 
@@ -118,14 +104,14 @@ static bool all_arrived(const coll_symm_pending_t *pending)
     return true;
 }
 
-static phase_t leave(coll_symm_pending_t *pending, phase_t then)
+static coll_symm_phase_t leave(coll_symm_pending_t *pending, coll_symm_phase_t then)
 {
-    coll_symm_call_leave(&pending->call, pending->rc);
+    coll_symm_call_leave(&pending->call, pending->active.rc);
     return then;
 }
 
 /* Starts the next component's nonblocking call, on the relay when the call was agreed on. */
-static phase_t pass(coll_symm_pending_t *pending)
+static coll_symm_phase_t pass(coll_symm_pending_t *pending)
 {
     const coll_symm_call_t *call = &pending->call;
     const mca_coll_symm_module_t *module = call->module;
@@ -135,52 +121,53 @@ static phase_t pass(coll_symm_pending_t *pending)
         comm = module->comm->relay;
         functions = &((const mca_coll_symm_module_t *) comm->c_coll->coll_iallreduce_module)->next;
     }
-    pending->rc = call->steps->start_next(call, functions, pending->stages.send.host,
-                                          pending->stages.recv.host, comm, &pending->inner);
-    return MPI_SUCCESS == pending->rc ? PHASE_PASSED : PHASE_DONE;
+    pending->active.rc = call->steps->start_next(call, functions, pending->stages.send.host,
+                                                 pending->stages.recv.host, comm, &pending->inner);
+    return MPI_SUCCESS == pending->active.rc ? COLL_SYMM_PHASE_PASSED : COLL_SYMM_PHASE_DONE;
 }
 
 /* Host copies for the next component, where there are any to make. */
-static phase_t prepare_pass(coll_symm_pending_t *pending)
+static coll_symm_phase_t prepare_pass(coll_symm_pending_t *pending)
 {
     coll_symm_call_t *call = &pending->call;
     pending->pass = ++call->module->pending_passes;
-    pending->rc = coll_symm_stages_in(&pending->stages, call);
-    return leave(pending, PHASE_TURN);
+    pending->active.rc = coll_symm_stages_in(&pending->stages, call);
+    return leave(pending, COLL_SYMM_PHASE_TURN);
 }
 
 /* To the next component in turn, once all ranks have made their copies. */
-static phase_t pass_in_turn(coll_symm_pending_t *pending)
+static coll_symm_phase_t pass_in_turn(coll_symm_pending_t *pending)
 {
     mca_coll_symm_module_t *module = pending->call.module;
     if (module->pending_passed + 1 != pending->pass || !all_left(pending)) {
-        return PHASE_TURN;
+        return COLL_SYMM_PHASE_TURN;
     }
     module->pending_passed = pending->pass;
-    return MPI_SUCCESS == pending->rc ? pass(pending) : PHASE_DONE;
+    return MPI_SUCCESS == pending->active.rc ? pass(pending) : COLL_SYMM_PHASE_DONE;
 }
 
 /* Starts a round of the plan's work, unless one has failed. */
-static phase_t start_round(coll_symm_pending_t *pending)
+static coll_symm_phase_t start_round(coll_symm_pending_t *pending)
 {
     coll_symm_call_t *call = &pending->call;
     pending->mapping = NULL;
-    pending->rc = MPI_SUCCESS == pending->rc ? call->steps->carry_out(call) : pending->rc;
+    pending->active.rc =
+        MPI_SUCCESS == pending->active.rc ? call->steps->carry_out(call) : pending->active.rc;
     if (0 == call->round) {
         coll_symm_report(call);
     }
-    return PHASE_RUNNING;
+    return COLL_SYMM_PHASE_RUNNING;
 }
 
 /* In turn, once all ranks are done with what the calls before it have in the scratch. */
-static phase_t start_in_turn(coll_symm_pending_t *pending)
+static coll_symm_phase_t start_in_turn(coll_symm_pending_t *pending)
 {
     bool turn = pending->call.module->scratch_done + 1 == pending->scratch_turn;
-    return turn ? start_round(pending) : PHASE_SCRATCH;
+    return turn ? start_round(pending) : COLL_SYMM_PHASE_SCRATCH;
 }
 
 /* The plan that was chosen is no work here. */
-static phase_t begin_nothing(coll_symm_pending_t *pending)
+static coll_symm_phase_t begin_nothing(coll_symm_pending_t *pending)
 {
     const coll_symm_call_t *call = &pending->call;
     coll_symm_report(&pending->call);
@@ -188,18 +175,18 @@ static phase_t begin_nothing(coll_symm_pending_t *pending)
         return prepare_pass(pending);
     }
     coll_symm_report_mismatch(call);
-    pending->rc = call->plan.code;
-    return leave(pending, PHASE_DONE);
+    pending->active.rc = call->plan.code;
+    return leave(pending, COLL_SYMM_PHASE_DONE);
 }
 
 /* Chooses the plan and starts its work. */
-static phase_t begin(coll_symm_pending_t *pending)
+static coll_symm_phase_t begin(coll_symm_pending_t *pending)
 {
     coll_symm_call_t *call = &pending->call;
     mca_coll_symm_module_t *module = call->module;
     if (coll_symm_is_broken(module->comm)) {
-        pending->rc = COLL_SYMM_BROKEN;
-        return PHASE_DONE;
+        pending->active.rc = COLL_SYMM_BROKEN;
+        return COLL_SYMM_PHASE_DONE;
     }
     coll_symm_call_choose(call);
     module->pending_decided = call->number;
@@ -209,100 +196,109 @@ static phase_t begin(coll_symm_pending_t *pending)
     }
     if (coll_symm_path_uses_scratch(call->plan.path)) {
         pending->scratch_turn = ++module->scratch_turns;
-        return PHASE_SCRATCH;
+        return COLL_SYMM_PHASE_SCRATCH;
     }
     return start_round(pending);
 }
 
 /* After a round's work on the device. */
-static phase_t end_round(coll_symm_pending_t *pending)
+static coll_symm_phase_t end_round(coll_symm_pending_t *pending)
 {
     const coll_symm_call_t *call = &pending->call;
     if (call->round < call->last_round) {
         coll_symm_call_arrive(call);
-        return PHASE_STEP;
+        return COLL_SYMM_PHASE_STEP;
     }
-    return leave(pending, coll_symm_call_is_alone(call) ? PHASE_DONE : PHASE_LEFT);
+    return leave(pending,
+                 coll_symm_call_is_alone(call) ? COLL_SYMM_PHASE_DONE : COLL_SYMM_PHASE_LEFT);
 }
 
-static phase_t next_round(coll_symm_pending_t *pending)
+static coll_symm_phase_t next_round(coll_symm_pending_t *pending)
 {
     if (!all_arrived(pending)) {
-        return PHASE_STEP;
+        return COLL_SYMM_PHASE_STEP;
     }
     if (coll_symm_is_broken(pending->call.module->comm)) {
-        pending->rc = COLL_SYMM_BROKEN;
-        return PHASE_DONE;
+        pending->active.rc = COLL_SYMM_BROKEN;
+        return COLL_SYMM_PHASE_DONE;
     }
     ++pending->call.round;
     return start_round(pending);
 }
 
 /* After the last round: the scratch is free for the next once all have left. */
-static phase_t end_work(coll_symm_pending_t *pending)
+static coll_symm_phase_t end_work(coll_symm_pending_t *pending)
 {
     if (!all_left(pending)) {
-        return PHASE_LEFT;
+        return COLL_SYMM_PHASE_LEFT;
     }
     if (0 < pending->scratch_turn) {
         pending->call.module->scratch_done = pending->scratch_turn;
     }
-    return PHASE_DONE;
+    return COLL_SYMM_PHASE_DONE;
 }
 
-static phase_t look_at_device(coll_symm_pending_t *pending)
+static coll_symm_phase_t look_at_device(coll_symm_pending_t *pending)
 {
     const symm_mapping_t *mapping = pending->mapping;
     bool done = true;
     int rc = NULL == mapping ? MPI_SUCCESS : mapping->ops->queue_test(mapping->queue, &done);
-    pending->rc = MPI_SUCCESS == pending->rc ? rc : pending->rc;
-    return done ? end_round(pending) : PHASE_RUNNING;
+    pending->active.rc = MPI_SUCCESS == pending->active.rc ? rc : pending->active.rc;
+    return done ? end_round(pending) : COLL_SYMM_PHASE_RUNNING;
 }
 
-static phase_t look_at_inner(coll_symm_pending_t *pending)
+static coll_symm_phase_t look_at_inner(coll_symm_pending_t *pending)
 {
     if (!REQUEST_COMPLETE(pending->inner)) {
-        return PHASE_PASSED;
+        return COLL_SYMM_PHASE_PASSED;
     }
-    pending->rc = pending->inner->req_status.MPI_ERROR;
+    pending->active.rc = pending->inner->req_status.MPI_ERROR;
     (void) ompi_request_free(&pending->inner); /* complete: this cannot fail */
-    if (MPI_SUCCESS == pending->rc) {
-        pending->rc = coll_symm_stages_out(&pending->stages);
+    if (MPI_SUCCESS == pending->active.rc) {
+        pending->active.rc = coll_symm_stages_out(&pending->stages);
     }
-    return PHASE_DONE;
+    return COLL_SYMM_PHASE_DONE;
+}
+
+static coll_symm_pending_t *pending_of(coll_symm_active_t *active)
+{
+    return (coll_symm_pending_t *) (void *) ((char *) active -
+                                             offsetof(coll_symm_pending_t, active));
 }
 
 /* The phase that follows, or the same when there is something to wait for. */
-static phase_t next_phase(coll_symm_pending_t *pending)
+static coll_symm_phase_t next_phase(coll_symm_active_t *active)
 {
+    coll_symm_pending_t *pending = pending_of(active);
     const coll_symm_call_t *call = &pending->call;
-    switch (pending->phase) {
-    case PHASE_WAITING:
+    switch (pending->active.phase) {
+    case COLL_SYMM_PHASE_WAITING:
         if (place_is_free(pending)) {
             coll_symm_call_show(call);
-            return PHASE_SHOWN;
+            return COLL_SYMM_PHASE_SHOWN;
         }
-        return PHASE_WAITING;
-    case PHASE_SHOWN:
+        return COLL_SYMM_PHASE_WAITING;
+    case COLL_SYMM_PHASE_SHOWN:
         return call->module->pending_decided + 1 == call->number && all_seen(pending)
                    ? begin(pending)
-                   : PHASE_SHOWN;
-    case PHASE_SCRATCH:
+                   : COLL_SYMM_PHASE_SHOWN;
+    case COLL_SYMM_PHASE_SCRATCH:
         return start_in_turn(pending);
-    case PHASE_RUNNING:
+    case COLL_SYMM_PHASE_RUNNING:
         return look_at_device(pending);
-    case PHASE_STEP:
+    case COLL_SYMM_PHASE_STEP:
         return next_round(pending);
-    case PHASE_LEFT:
+    case COLL_SYMM_PHASE_LEFT:
         return end_work(pending);
-    case PHASE_TURN:
+    case COLL_SYMM_PHASE_TURN:
         return pass_in_turn(pending);
-    case PHASE_PASSED:
+    case COLL_SYMM_PHASE_PASSED:
         return look_at_inner(pending);
-    case PHASE_DONE:
+    case COLL_SYMM_PHASE_BEGIN: /* of persistent calls alone */
+    case COLL_SYMM_PHASE_DONE:
         break;
     }
-    return PHASE_DONE;
+    return COLL_SYMM_PHASE_DONE;
 }
 
 /* Of a call that waits for others of this rank, and of no rank therefore. */
@@ -314,56 +310,22 @@ static bool nobody_is_awaited(const coll_symm_call_t *call, int rank)
 }
 
 /* What the phase waits for the other ranks to do, NULL when it does not. */
-static coll_symm_has_come_fn_t *awaited_in(phase_t phase)
+static coll_symm_has_come_fn_t *awaited_in(coll_symm_phase_t phase)
 {
     switch (phase) {
-    case PHASE_WAITING:
-    case PHASE_SCRATCH:
+    case COLL_SYMM_PHASE_WAITING:
+    case COLL_SYMM_PHASE_SCRATCH:
         return nobody_is_awaited;
-    case PHASE_SHOWN:
+    case COLL_SYMM_PHASE_SHOWN:
         return coll_symm_call_seen;
-    case PHASE_STEP:
+    case COLL_SYMM_PHASE_STEP:
         return coll_symm_call_has_arrived;
-    case PHASE_LEFT:
-    case PHASE_TURN:
+    case COLL_SYMM_PHASE_LEFT:
+    case COLL_SYMM_PHASE_TURN:
         return coll_symm_call_has_left;
     default:
         return NULL;
     }
-}
-
-static coll_symm_pending_t *pending_of(coll_symm_active_t *active)
-{
-    return (coll_symm_pending_t *) (void *) ((char *) active -
-                                             offsetof(coll_symm_pending_t, active));
-}
-
-static bool advance(coll_symm_active_t *active)
-{
-    coll_symm_pending_t *pending = pending_of(active);
-    phase_t before = pending->phase;
-    pending->phase = next_phase(pending);
-    while (before != pending->phase) {
-        pending->wait = (coll_symm_wait_t){.spin = SYMM_SPIN_INIT};
-        before = pending->phase;
-        pending->phase = next_phase(pending);
-    }
-    if (coll_symm_wait_is_vain(&pending->call, awaited_in(pending->phase), &pending->wait)) {
-        pending->rc = COLL_SYMM_BROKEN;
-        pending->phase = PHASE_DONE;
-    }
-    active->awaits_arrival = PHASE_SHOWN == pending->phase;
-    return PHASE_DONE == pending->phase;
-}
-
-static void complete(coll_symm_active_t *active)
-{
-    coll_symm_pending_t *pending = pending_of(active);
-    ompi_communicator_t *comm = pending->call.module->ompi_comm;
-    ompi_request_t *request = &pending->super.super;
-    request->req_status.MPI_ERROR = pending->rc;
-    (void) ompi_request_complete(request, true); /* returns success; the program may free it now */
-    OBJ_RELEASE(comm);
 }
 
 static int free_request(ompi_request_t **request_p)
@@ -406,6 +368,10 @@ static coll_symm_pending_t *create(mca_coll_symm_module_t *module, const coll_sy
                                        .rbuf = rbuf,
                                        .work = &pending->work,
                                        .pending = pending};
+    pending->active.call = &pending->call;
+    pending->active.request = &pending->super.super;
+    pending->active.next_phase = next_phase;
+    pending->active.awaited_in = awaited_in;
     init_request(&pending->super.super, module->ompi_comm);
     return pending;
 }
@@ -419,8 +385,9 @@ void coll_symm_pending_note(coll_symm_pending_t *pending, symm_mapping_t *mappin
  * next component's call follows at once, in the program's order. */
 static void start_unagreed(coll_symm_pending_t *pending)
 {
-    pending->rc = coll_symm_stages_in(&pending->stages, &pending->call);
-    pending->phase = MPI_SUCCESS == pending->rc ? pass(pending) : PHASE_DONE;
+    pending->active.rc = coll_symm_stages_in(&pending->stages, &pending->call);
+    pending->active.phase =
+        MPI_SUCCESS == pending->active.rc ? pass(pending) : COLL_SYMM_PHASE_DONE;
 }
 
 /* Shows the call to the others, and goes on as far as it can. */
@@ -436,9 +403,6 @@ static void start(coll_symm_pending_t *pending)
     } else {
         start_unagreed(pending);
     }
-    OBJ_RETAIN(module->ompi_comm);
-    pending->active.advance = advance;
-    pending->active.complete = complete;
     coll_symm_progress_add(&pending->active, coll_symm_descriptor_on_gpu(&pending->call.mine));
 }
 

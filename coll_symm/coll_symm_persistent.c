@@ -35,18 +35,6 @@
 
 static const char what[] = "the initialisation of a persistent collective";
 
-/* Of a start. */
-typedef enum phase {
-    PHASE_WAITING, /* for all ranks to leave the start before */
-    PHASE_SHOWN,   /* to the others; waits for theirs */
-    PHASE_BEGIN,   /* all have come */
-    PHASE_RUNNING, /* a round of its work is on the device, if at all */
-    PHASE_STEP,    /* done with a round; waits for the others */
-    PHASE_PASSED,  /* to the next component; waits for it */
-    PHASE_LEFT,    /* done here; waits for the others */
-    PHASE_DONE,
-} phase_t;
-
 struct coll_symm_persistent {
     symm_ompi_collective_request_t super;
     coll_symm_active_t active;
@@ -59,9 +47,6 @@ struct coll_symm_persistent {
     symm_window_watch_t *watches; /* one for each window that some buffer lies in */
     int watch_count;
     bool gone; /* one of these was freed */
-    phase_t phase;
-    coll_symm_wait_t wait; /* for the others, in the present phase */
-    int rc;
     alignas(max_align_t) unsigned char arguments[COLL_SYMM_ARGUMENTS_MAX];
 };
 
@@ -127,22 +112,22 @@ static bool is_broken(const coll_symm_persistent_t *persistent)
     return coll_symm_is_broken(persistent->call.module->comm);
 }
 
-static phase_t leave(coll_symm_persistent_t *persistent)
+static coll_symm_phase_t leave(coll_symm_persistent_t *persistent)
 {
     const coll_symm_call_t *call = &persistent->call;
     if (NULL == call->places) {
-        return PHASE_DONE;
+        return COLL_SYMM_PHASE_DONE;
     }
     symm_pending_t *own = &call->places[exchange_of(persistent)->rank];
-    own->left_code = persistent->rc;
+    own->left_code = persistent->active.rc;
     /* Release: what this rank wrote into the others' buffers comes before its leaving. */
     atomic_store_explicit(&own->left, call->number, memory_order_release);
     bool alone = !persistent->gone && coll_symm_call_is_alone(call);
-    return alone ? PHASE_DONE : PHASE_LEFT;
+    return alone ? COLL_SYMM_PHASE_DONE : COLL_SYMM_PHASE_LEFT;
 }
 
 /* Shows that this rank has come, with its input where that is to travel in the slot. */
-static phase_t show(const coll_symm_persistent_t *persistent)
+static coll_symm_phase_t show(const coll_symm_persistent_t *persistent)
 {
     const coll_symm_call_t *call = &persistent->call;
     symm_pending_t *own = &call->places[exchange_of(persistent)->rank];
@@ -152,44 +137,45 @@ static phase_t show(const coll_symm_persistent_t *persistent)
     atomic_store_explicit(&own->step, 0, memory_order_relaxed);
     /* Release: that, and the input, in the slot or in the program's buffer. */
     atomic_store_explicit(&own->slot.call, call->number, memory_order_release);
-    return PHASE_SHOWN;
+    return COLL_SYMM_PHASE_SHOWN;
 }
 
 /* Starts the next component's request, also when making the copies failed here: the others have
  * begun, or will. */
-static phase_t pass(coll_symm_persistent_t *persistent)
+static coll_symm_phase_t pass(coll_symm_persistent_t *persistent)
 {
-    persistent->rc = coll_symm_stages_renew(&persistent->stages);
+    persistent->active.rc = coll_symm_stages_renew(&persistent->stages);
     SYMM_COUNT(persistent_staged, 1);
     int rc = persistent->inner->req_start(1, &persistent->inner);
     if (OMPI_SUCCESS != rc) {
-        persistent->rc = rc;
+        persistent->active.rc = rc;
         return leave(persistent);
     }
-    return PHASE_PASSED;
+    return COLL_SYMM_PHASE_PASSED;
 }
 
 /* Starts a round of the work, unless one has failed. */
-static phase_t start_round(coll_symm_persistent_t *persistent)
+static coll_symm_phase_t start_round(coll_symm_persistent_t *persistent)
 {
-    if (MPI_SUCCESS == persistent->rc) {
-        persistent->rc = coll_symm_rounds_replay(&persistent->rounds, persistent->call.round);
+    if (MPI_SUCCESS == persistent->active.rc) {
+        persistent->active.rc =
+            coll_symm_rounds_replay(&persistent->rounds, persistent->call.round);
     }
-    return PHASE_RUNNING;
+    return COLL_SYMM_PHASE_RUNNING;
 }
 
-static phase_t begin(coll_symm_persistent_t *persistent)
+static coll_symm_phase_t begin(coll_symm_persistent_t *persistent)
 {
     if (NULL != persistent->call.places && is_broken(persistent)) {
-        persistent->rc = COLL_SYMM_BROKEN;
-        return PHASE_DONE;
+        persistent->active.rc = COLL_SYMM_BROKEN;
+        return COLL_SYMM_PHASE_DONE;
     }
     if (persistent->gone) {
         symm_log(SYMM_LOG_ERROR,
                  "a persistent %s was started after a window with its buffers was freed; free the "
                  "request before the window",
                  coll_symm_traits(persistent->call.mine.collective)->name);
-        persistent->rc = MPI_ERR_BUFFER;
+        persistent->active.rc = MPI_ERR_BUFFER;
         return leave(persistent);
     }
     if (0 == persistent->rounds.count) {
@@ -202,7 +188,7 @@ static phase_t begin(coll_symm_persistent_t *persistent)
 }
 
 /* After a round's work on the device. */
-static phase_t end_round(coll_symm_persistent_t *persistent)
+static coll_symm_phase_t end_round(coll_symm_persistent_t *persistent)
 {
     const coll_symm_call_t *call = &persistent->call;
     if (call->round == call->last_round) {
@@ -211,95 +197,68 @@ static phase_t end_round(coll_symm_persistent_t *persistent)
     /* Release: what this rank wrote into the others' memory comes before its arrival. */
     atomic_store_explicit(&call->places[exchange_of(persistent)->rank].step, call->round + 1,
                           memory_order_release);
-    return PHASE_STEP;
+    return COLL_SYMM_PHASE_STEP;
 }
 
-static phase_t next_round(coll_symm_persistent_t *persistent)
+static coll_symm_phase_t next_round(coll_symm_persistent_t *persistent)
 {
     if (is_broken(persistent)) {
-        persistent->rc = COLL_SYMM_BROKEN;
-        return PHASE_DONE;
+        persistent->active.rc = COLL_SYMM_BROKEN;
+        return COLL_SYMM_PHASE_DONE;
     }
     ++persistent->call.round;
     return start_round(persistent);
 }
 
-static phase_t look_at_device(coll_symm_persistent_t *persistent)
+static coll_symm_phase_t look_at_device(coll_symm_persistent_t *persistent)
 {
     bool done;
     int rc = coll_symm_rounds_test(&persistent->rounds, &done);
-    persistent->rc = MPI_SUCCESS == persistent->rc ? rc : persistent->rc;
-    return done ? end_round(persistent) : PHASE_RUNNING;
+    persistent->active.rc = MPI_SUCCESS == persistent->active.rc ? rc : persistent->active.rc;
+    return done ? end_round(persistent) : COLL_SYMM_PHASE_RUNNING;
 }
 
-static phase_t look_at_inner(coll_symm_persistent_t *persistent)
+static coll_symm_phase_t look_at_inner(coll_symm_persistent_t *persistent)
 {
     if (!REQUEST_COMPLETE(persistent->inner)) {
-        return PHASE_PASSED;
+        return COLL_SYMM_PHASE_PASSED;
     }
     ompi_status_public_t status;
     int rc = ompi_request_wait(&persistent->inner, &status); /* complete: it becomes inactive */
-    persistent->rc = MPI_SUCCESS == persistent->rc ? rc : persistent->rc;
-    if (MPI_SUCCESS == persistent->rc) {
-        persistent->rc = coll_symm_stages_out(&persistent->stages);
+    persistent->active.rc = MPI_SUCCESS == persistent->active.rc ? rc : persistent->active.rc;
+    if (MPI_SUCCESS == persistent->active.rc) {
+        persistent->active.rc = coll_symm_stages_out(&persistent->stages);
     }
     return leave(persistent);
 }
 
 /* Once all ranks have left: the first failure among them is the start's outcome. */
-static phase_t end(coll_symm_persistent_t *persistent)
+static coll_symm_phase_t end(coll_symm_persistent_t *persistent)
 {
     const symm_pending_t *places = persistent->call.places;
-    persistent->rc = is_broken(persistent) ? COLL_SYMM_BROKEN : MPI_SUCCESS;
-    for (int r = 0; MPI_SUCCESS == persistent->rc && r < exchange_of(persistent)->size; ++r) {
-        persistent->rc = places[r].left_code;
+    persistent->active.rc = is_broken(persistent) ? COLL_SYMM_BROKEN : MPI_SUCCESS;
+    for (int r = 0; MPI_SUCCESS == persistent->active.rc && r < exchange_of(persistent)->size;
+         ++r) {
+        persistent->active.rc = places[r].left_code;
     }
-    return PHASE_DONE;
+    return COLL_SYMM_PHASE_DONE;
 }
 
 /* What the phase waits for the other ranks to do, NULL when it does not. */
-static coll_symm_has_come_fn_t *awaited_in(phase_t phase)
+static coll_symm_has_come_fn_t *awaited_in(coll_symm_phase_t phase)
 {
     switch (phase) {
-    case PHASE_WAITING:
+    case COLL_SYMM_PHASE_WAITING:
         return has_left_before;
-    case PHASE_SHOWN:
+    case COLL_SYMM_PHASE_SHOWN:
         return has_shown;
-    case PHASE_STEP:
+    case COLL_SYMM_PHASE_STEP:
         return has_stepped;
-    case PHASE_LEFT:
+    case COLL_SYMM_PHASE_LEFT:
         return has_left;
     default:
         return NULL;
     }
-}
-
-/* The phase that follows, or the same when there is something to wait for. */
-static phase_t next_phase(coll_symm_persistent_t *persistent)
-{
-    coll_symm_has_come_fn_t *has_come = awaited_in(persistent->phase);
-    if (NULL != has_come && !have_all(persistent, has_come)) {
-        return persistent->phase;
-    }
-    switch (persistent->phase) {
-    case PHASE_WAITING:
-        return show(persistent);
-    case PHASE_SHOWN:
-        return PHASE_BEGIN;
-    case PHASE_BEGIN:
-        return begin(persistent);
-    case PHASE_RUNNING:
-        return look_at_device(persistent);
-    case PHASE_STEP:
-        return next_round(persistent);
-    case PHASE_PASSED:
-        return look_at_inner(persistent);
-    case PHASE_LEFT:
-        return end(persistent);
-    case PHASE_DONE:
-        break;
-    }
-    return PHASE_DONE;
 }
 
 static coll_symm_persistent_t *persistent_of(coll_symm_active_t *active)
@@ -308,32 +267,35 @@ static coll_symm_persistent_t *persistent_of(coll_symm_active_t *active)
                                                 offsetof(coll_symm_persistent_t, active));
 }
 
-static bool advance(coll_symm_active_t *active)
+/* The phase that follows, or the same when there is something to wait for. */
+static coll_symm_phase_t next_phase(coll_symm_active_t *active)
 {
     coll_symm_persistent_t *persistent = persistent_of(active);
-    phase_t before = persistent->phase;
-    persistent->phase = next_phase(persistent);
-    while (before != persistent->phase) {
-        persistent->wait = (coll_symm_wait_t){.spin = SYMM_SPIN_INIT};
-        before = persistent->phase;
-        persistent->phase = next_phase(persistent);
+    coll_symm_has_come_fn_t *has_come = awaited_in(persistent->active.phase);
+    if (NULL != has_come && !have_all(persistent, has_come)) {
+        return persistent->active.phase;
     }
-    if (coll_symm_wait_is_vain(&persistent->call, awaited_in(before), &persistent->wait)) {
-        persistent->rc = COLL_SYMM_BROKEN;
-        persistent->phase = PHASE_DONE;
+    switch (persistent->active.phase) {
+    case COLL_SYMM_PHASE_WAITING:
+        return show(persistent);
+    case COLL_SYMM_PHASE_SHOWN:
+        return COLL_SYMM_PHASE_BEGIN;
+    case COLL_SYMM_PHASE_BEGIN:
+        return begin(persistent);
+    case COLL_SYMM_PHASE_RUNNING:
+        return look_at_device(persistent);
+    case COLL_SYMM_PHASE_STEP:
+        return next_round(persistent);
+    case COLL_SYMM_PHASE_PASSED:
+        return look_at_inner(persistent);
+    case COLL_SYMM_PHASE_LEFT:
+        return end(persistent);
+    case COLL_SYMM_PHASE_SCRATCH: /* these two of nonblocking calls alone */
+    case COLL_SYMM_PHASE_TURN:
+    case COLL_SYMM_PHASE_DONE:
+        break;
     }
-    active->awaits_arrival = PHASE_SHOWN == persistent->phase;
-    return PHASE_DONE == persistent->phase;
-}
-
-static void complete(coll_symm_active_t *active)
-{
-    coll_symm_persistent_t *persistent = persistent_of(active);
-    ompi_communicator_t *comm = persistent->call.module->ompi_comm;
-    ompi_request_t *request = &persistent->super.super;
-    request->req_status.MPI_ERROR = persistent->rc;
-    (void) ompi_request_complete(request, true); /* returns success; the program may go on now */
-    OBJ_RELEASE(comm);
+    return COLL_SYMM_PHASE_DONE;
 }
 
 static int start_one(coll_symm_persistent_t *persistent)
@@ -346,9 +308,9 @@ static int start_one(coll_symm_persistent_t *persistent)
     request->req_complete = REQUEST_PENDING;
     request->req_state = OMPI_REQUEST_ACTIVE;
     ++persistent->call.number;
-    persistent->rc = MPI_SUCCESS;
-    persistent->phase = NULL == persistent->call.places ? PHASE_BEGIN : PHASE_WAITING;
-    OBJ_RETAIN(persistent->call.module->ompi_comm);
+    persistent->active.rc = MPI_SUCCESS;
+    persistent->active.phase =
+        NULL == persistent->call.places ? COLL_SYMM_PHASE_BEGIN : COLL_SYMM_PHASE_WAITING;
     coll_symm_progress_add(&persistent->active,
                            coll_symm_descriptor_on_gpu(&persistent->call.mine));
     return MPI_SUCCESS;
@@ -461,8 +423,10 @@ static coll_symm_persistent_t *create(const coll_symm_call_t *call, size_t len, 
     memcpy(persistent->arguments, call->arguments, len);
     persistent->call = *call;
     persistent->call.arguments = persistent->arguments;
-    persistent->active.advance = advance;
-    persistent->active.complete = complete;
+    persistent->active.call = &persistent->call;
+    persistent->active.request = &persistent->super.super;
+    persistent->active.next_phase = next_phase;
+    persistent->active.awaited_in = awaited_in;
     init_request(&persistent->super.super, call->module->ompi_comm);
     return persistent;
 }

@@ -17,6 +17,32 @@ static struct {
     bool registered;
 } under_way = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &under_way.first};
 
+/* Takes the call as far as it goes without waiting. Returns whether it is done. */
+static bool advance(coll_symm_active_t *active)
+{
+    coll_symm_phase_t before = active->phase;
+    active->phase = active->next_phase(active);
+    while (before != active->phase) {
+        active->wait = (coll_symm_wait_t){.spin = SYMM_SPIN_INIT};
+        before = active->phase;
+        active->phase = active->next_phase(active);
+    }
+    if (coll_symm_wait_is_vain(active->call, active->awaited_in(active->phase), &active->wait)) {
+        active->rc = COLL_SYMM_BROKEN;
+        active->phase = COLL_SYMM_PHASE_DONE;
+    }
+    return COLL_SYMM_PHASE_DONE == active->phase;
+}
+
+/* Tells the program that the call is done. It is under way no more, and may be gone on return. */
+static void complete(coll_symm_active_t *active)
+{
+    ompi_communicator_t *comm = active->call->module->ompi_comm;
+    active->request->req_status.MPI_ERROR = active->rc;
+    (void) ompi_request_complete(active->request, true); /* returns success */
+    OBJ_RELEASE(comm);
+}
+
 /* Opal's progress callback. Returns how many calls it has completed. */
 static int progress(void)
 {
@@ -27,7 +53,7 @@ static int progress(void)
     coll_symm_active_t **link = &under_way.first;
     while (NULL != *link) {
         coll_symm_active_t *active = *link;
-        if (!active->advance(active)) {
+        if (!advance(active)) {
             link = &active->next;
             continue;
         }
@@ -35,7 +61,7 @@ static int progress(void)
         if (NULL == active->next) {
             under_way.last = link;
         }
-        active->complete(active);
+        complete(active);
         ++completed;
     }
     (void) pthread_mutex_unlock(&under_way.lock);
@@ -45,6 +71,7 @@ static int progress(void)
 void coll_symm_progress_add(coll_symm_active_t *active, bool linger)
 {
     active->next = NULL;
+    OBJ_RETAIN(active->call->module->ompi_comm);
     (void) pthread_mutex_lock(&under_way.lock); /* fails only on misuse */
     *under_way.last = active;
     under_way.last = &active->next;
@@ -54,7 +81,7 @@ void coll_symm_progress_add(coll_symm_active_t *active, bool linger)
     }
     (void) pthread_mutex_unlock(&under_way.lock);
     (void) progress();
-    for (int i = 0; linger && active->awaits_arrival && i < LOOKS; ++i) {
+    for (int i = 0; linger && COLL_SYMM_PHASE_SHOWN == active->phase && i < LOOKS; ++i) {
         (void) progress(); /* the rest is for later calls of it */
     }
 }
